@@ -1,0 +1,4 @@
+@main
+enum Sync {
+    static func main() {}
+}
