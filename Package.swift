@@ -22,10 +22,13 @@ let package = Package(
         .executable(name: "mock-server", targets: ["MockServer"]),
     ],
     targets: [
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(
-            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(
+            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"])]),
         // Headers only: both libraries are loaded on first use, so that a command that needs neither
         // starts without them and their forty dependencies.
         .systemLibrary(name: "CCurl"),
@@ -41,22 +44,27 @@ let package = Package(
         .executableTarget(
             name: "SyncCLI", dependencies: ["LazySync", "SyncPlatform"], swiftSettings: safe),
         .executableTarget(
-            name: "MockServer", dependencies: ["CMicroHTTPD"], path: "MockServer", swiftSettings: strict),
+            name: "MockServer", dependencies: ["CMicroHTTPD", "CSodium"], path: "MockServer",
+            swiftSettings: strict),
 
         .target(
             name: "TestSupport",
             dependencies: ["LazySync", "SyncPlatform", "MockServer"],
             path: "Tests/Support", swiftSettings: strict),
         .testTarget(
-            name: "SyncPlatformTests", dependencies: ["SyncPlatform", "TestSupport"], swiftSettings: strict),
+            name: "SyncPlatformTests", dependencies: ["SyncPlatform", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "LazySyncTests",
-            dependencies: ["LazySync", "SyncPlatform", "MockServer", "TestSupport"], swiftSettings: strict),
+            dependencies: ["LazySync", "SyncPlatform", "MockServer", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "SyncCLITests",
-            dependencies: ["SyncCLI", "LazySync", "MockServer", "TestSupport"], swiftSettings: strict),
+            dependencies: ["SyncCLI", "LazySync", "MockServer", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
-            name: "MockServerTests", dependencies: ["MockServer", "TestSupport"], swiftSettings: strict),
+            name: "MockServerTests", dependencies: ["MockServer", "TestSupport"],
+            swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17
 )
