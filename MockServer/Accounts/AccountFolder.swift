@@ -1,0 +1,50 @@
+import Foundation
+
+/// Reads an account folder: `account.json`, `entries.jsonl` and `blobs/NAME`.
+enum AccountFolder {
+    /// Opens the folder for serving; its entries stay on disk.
+    static func open(_ folder: URL) throws(SetupError) -> ServedAccount {
+        let file = folder.appendingPathComponent("account.json").path
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw SetupError("no account folder: cannot read \(file)")
+        }
+        let tree: JSONTree
+        do { tree = try JSONTree(parsing: [UInt8](data)) } catch {
+            throw SetupError("\(file): \(error)")
+        }
+        guard let seed = seed(tree) else {
+            throw SetupError("\(file) does not describe an account")
+        }
+        let lines = folder.appendingPathComponent("entries.jsonl").path
+        let entries =
+            FileManager.default.fileExists(atPath: lines)
+            ? try EntryLog(LineBuffer(path: lines)) : try EntryLog()
+        return ServedAccount(
+            seed, entries: entries,
+            blobs: BlobStore(folder: folder.appendingPathComponent("blobs").path))
+    }
+
+    private static func seed(_ tree: JSONTree) -> AccountSeed? {
+        guard let name = tree["name"]?.string, let accountId = tree["accountId"]?.string,
+            EntryID(accountId) != nil, let epoch = tree["epoch"]?.int,
+            let kdf = tree["kdf"], let ops = kdf["ops"]?.int, let function = kdf["kdf"]?.string,
+            let mem = kdf["mem"]?.string.flatMap({ Decimal64.parse($0) }),
+            let salt = kdf["salt"]?.string,
+            let passphrase = credential(tree, "authKeyHash", "keyRecord")
+        else { return nil }
+        let head = tree["head"]?.string
+        return AccountSeed(
+            name: name, accountId: accountId, epoch: epoch,
+            kdf: .init(kdf: function, ops: ops, mem: mem, salt: salt),
+            passphrase: passphrase,
+            recovery: credential(tree, "recoveryAuthKeyHash", "recoveryRecord"),
+            head: head == "" ? nil : head)
+    }
+
+    private static func credential(
+        _ tree: JSONTree, _ hash: String, _ record: String
+    ) -> AccountSeed.Credential? {
+        guard let hash = tree[hash]?.string, let record = tree[record]?.string else { return nil }
+        return .init(authKeyHash: hash, record: record)
+    }
+}

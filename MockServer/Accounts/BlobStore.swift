@@ -1,0 +1,77 @@
+import Foundation
+
+/// The blobs of an account: files of a folder, and what was added, replaced or deleted since.
+///
+/// The folder itself is never written.
+struct BlobStore: Sendable {
+    /// A stored blob, open for reading.
+    struct Blob: Sendable {
+        var bytes: any ByteSource
+        /// A strong entity tag, with its quotes.
+        var etag: String
+        /// Seconds since 1970.
+        var created: Double
+    }
+
+    private enum Change: Sendable {
+        case stored(Blob)
+        case gone
+    }
+
+    private let folder: String?
+    private var changes: [String: Change] = [:]
+    private var nextTag = 1
+
+    init(folder: String? = nil) {
+        self.folder = folder
+    }
+
+    /// Whether a name can be a record's: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    static func isName(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D: true
+                default: false
+                }
+            }
+    }
+
+    /// The blob of that name.
+    ///
+    /// - Throws: `no-such-blob` or `blob-gone`.
+    func blob(_ name: String) throws(Refusal) -> Blob {
+        switch changes[name] {
+        case .stored(let blob): return blob
+        case .gone: throw Refusal(410, "blob-gone", "The blob was deleted")
+        case nil:
+            guard let folder, BlobStore.isName(name),
+                let file = FileBytes(path: folder + "/" + name)
+            else { throw Refusal(404, "no-such-blob", "There is no blob of that name") }
+            return Blob(bytes: file, etag: "\"\(file.fingerprint)\"", created: file.modified)
+        }
+    }
+
+    /// Stores a blob under a name, over what was there; without `etag` under a fresh one.
+    mutating func put(_ name: String, _ bytes: any ByteSource, etag: String? = nil, now: Double) {
+        let tag = etag ?? "\"stored-\(nextTag)\""
+        nextTag += 1
+        changes[name] = .stored(Blob(bytes: bytes, etag: tag, created: now))
+    }
+
+    /// Deletes a blob; its name stays taken.
+    mutating func delete(_ name: String) {
+        changes[name] = .gone
+    }
+
+    /// The names of all blobs that are there, in byte order.
+    func names() -> [String] {
+        let files =
+            folder.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
+        var names = Set(files.filter(BlobStore.isName))
+        for (name, change) in changes {
+            if case .gone = change { names.remove(name) } else { names.insert(name) }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+}

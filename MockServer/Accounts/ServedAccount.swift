@@ -1,0 +1,116 @@
+/// An account that is being served: what it holds now, and the ways to change it under a client.
+final class ServedAccount: Sendable {
+    /// Everything about an account that can change.
+    struct State: Sendable {
+        var epoch: Int
+        var kdf: AccountSeed.KDF
+        /// By kind: `passphrase`, `recovery`.
+        var credentials: [String: AccountSeed.Credential]
+        /// All key records of all kinds and epochs, as `GET /v1/keys` lists them.
+        var records: [KeyRecord]
+        /// Counts the changes of `records`; makes its entity tag.
+        var recordsVersion = 1
+        var head: String?
+        var entries: EntryLog
+        var blobs: BlobStore
+
+        /// The head's seq; 0 for an empty account.
+        var headSeq: UInt64 {
+            guard let head, let bytes = Base64URL.decode(head), bytes.count >= 32 else {
+                return head == nil ? 0 : entries.slots.last?.seq ?? 0
+            }
+            return bytes[24..<32].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+    }
+
+    /// One wrapped master key.
+    struct KeyRecord: Sendable, Equatable {
+        var epoch: Int
+        /// In base64url.
+        var record: String
+    }
+
+    let name: String
+    let accountId: String
+    private let state: Guarded<State>
+    private let observers = Guarded<[@Sendable () -> Void]>([])
+
+    init(_ seed: AccountSeed, entries: EntryLog, blobs: BlobStore) {
+        name = seed.name
+        accountId = seed.accountId
+        var credentials = ["passphrase": seed.passphrase]
+        credentials["recovery"] = seed.recovery
+        let records = [seed.passphrase, seed.recovery].compactMap { credential in
+            credential.map { KeyRecord(epoch: seed.epoch, record: $0.record) }
+        }
+        state = Guarded(
+            State(
+                epoch: seed.epoch, kdf: seed.kdf, credentials: credentials, records: records,
+                head: seed.head, entries: entries, blobs: blobs))
+    }
+
+    /// An account that is in memory as a whole.
+    convenience init(_ seed: AccountSeed) throws(SetupError) {
+        var blobs = BlobStore()
+        for (name, bytes) in seed.blobs { blobs.put(name, MemoryBytes(bytes), now: 1_780_000_000) }
+        self.init(seed, entries: try EntryLog(ServedAccount.buffer(seed.entries)), blobs: blobs)
+    }
+
+    private static func buffer(_ entries: [AccountSeed.Entry]) -> LineBuffer {
+        LineBuffer(Array(entries.map(\.line).joined(separator: "\n").utf8))
+    }
+
+    /// Looks at the account as it is now.
+    func read<Result, Failure: Error>(
+        _ body: (State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.with { state throws(Failure) in try body(state) }
+    }
+
+    /// Changes the account, and lets those who wait for a new head look again.
+    func change<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let result = try state.with(body)
+        for observer in observers.with({ $0 }) { observer() }
+        return result
+    }
+
+    /// Has `body` called after every change.
+    func observe(_ body: @escaping @Sendable () -> Void) {
+        observers.with { $0.append(body) }
+    }
+
+    /// Adds or replaces entries, and sets the head.
+    ///
+    /// An entry with a seq that is taken already is the server tampering; with a higher one it is
+    /// a push. `keepingOld` leaves the old entry of the same id in its place as well, as a faulty
+    /// server might.
+    func put(
+        _ entries: [AccountSeed.Entry], head: String?, keepingOld: Bool = false
+    ) throws(SetupError) {
+        let buffer = ServedAccount.buffer(entries)
+        try change { state throws(SetupError) in
+            try state.entries.put(buffer, keepingOld: keepingOld)
+            state.head = head
+        }
+    }
+
+    /// Stores a blob over what was there; with `etag` nil under a fresh entity tag.
+    func putBlob(_ name: String, _ bytes: [UInt8], etag: String? = nil) {
+        change { $0.blobs.put(name, MemoryBytes(bytes), etag: etag, now: 1_780_000_000) }
+    }
+
+    /// Replaces a blob's bytes and keeps its entity tag, as no server should.
+    func replaceBlobKeepingTag(_ name: String, _ bytes: [UInt8]) throws(Refusal) {
+        try change { state throws(Refusal) in
+            let old = try state.blobs.blob(name)
+            state.blobs.put(name, MemoryBytes(bytes), etag: old.etag, now: old.created)
+        }
+    }
+
+    /// Deletes a blob: 410 from now on.
+    func deleteBlob(_ name: String) {
+        change { $0.blobs.delete(name) }
+    }
+}

@@ -1,0 +1,64 @@
+/// The command line of `mock-server`, read without doing anything.
+struct Arguments: Equatable {
+    var accounts: [String] = []
+    var port: UInt16 = 0
+    var faults: String?
+    var log: String?
+    var hasControl = false
+    var tokenLifetime = 3600
+    var blobs = ServerOptions.BlobOrigin.none
+    var wantsHelp = false
+
+    static let usage = """
+        usage: mock-server --account DIR [--account DIR…] [--port 0] [--token-lifetime SECONDS]
+                           [--blobs own|URL] [--faults FILE] [--log FILE] [--control]
+
+        Serves account folders on 127.0.0.1. The first line on standard output is
+        "listening on http://127.0.0.1:PORT". SIGTERM and SIGINT end it.
+
+          --account DIR     account.json, entries.jsonl and blobs/NAME; several times for several
+          --port PORT       0, the default, takes a free one
+          --blobs own|URL   names another address for blobs at login: this server without a token,
+                            or a second mock-server with the same account
+          --faults FILE     what goes wrong: a JSON array, such as
+                            [{"method":"GET","path":"/v1/blobs/","times":1,"cut":{"fraction":0.6}}]
+          --log FILE        each request when it has ended, one JSON object a line
+          --control         lets requests to /_mock/ drive the server:
+                            POST, GET, DELETE /_mock/faults    GET, DELETE /_mock/log
+                            POST /_mock/open?gate=NAME         POST /_mock/then?effect=expireTokens
+        """
+
+    /// Reads the words after the command's name.
+    init(_ words: [String]) throws(SetupError) {
+        var rest = words[...]
+        func value(_ word: String) throws(SetupError) -> String {
+            guard let value = rest.popFirst() else { throw SetupError("\(word) needs a value") }
+            return value
+        }
+        while let word = rest.popFirst() {
+            switch word {
+            case "--account": accounts.append(try value(word))
+            case "--port":
+                guard let number = UInt16(try value(word)) else {
+                    throw SetupError("--port needs a number up to 65535")
+                }
+                port = number
+            case "--token-lifetime":
+                guard let seconds = Int(try value(word)), seconds > 0 else {
+                    throw SetupError("--token-lifetime needs a number of seconds")
+                }
+                tokenLifetime = seconds
+            case "--blobs":
+                let address = try value(word)
+                blobs = address == "own" ? .own : .server(address)
+            case "--faults": faults = try value(word)
+            case "--log": log = try value(word)
+            case "--control": hasControl = true
+            case "--help", "-h": wantsHelp = true
+            case "--data": throw SetupError("--data is not there yet: this server takes no pushes")
+            default: throw SetupError("unknown word: \(word)")
+            }
+        }
+        guard wantsHelp || !accounts.isEmpty else { throw SetupError("--account is missing") }
+    }
+}

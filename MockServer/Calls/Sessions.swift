@@ -1,0 +1,61 @@
+extension Call {
+    /// `POST /v1/sessions`: a login.
+    ///
+    /// `account` is the accountId from the kdf call; the name is taken too.
+    func openSession() throws(Refusal) -> Answer {
+        let body = try body()
+        let who = try text("account", in: body)
+        let kind = try text("with", in: body)
+        _ = try text("device", in: body)
+        guard let authKey = Base64URL.decode(try text("authKey", in: body)), authKey.count == 32
+        else {
+            throw .badRequest("authKey is not 32 bytes in base64url")
+        }
+        guard kind == "passphrase" || kind == "recovery" else {
+            throw .badRequest("with is neither passphrase nor recovery")
+        }
+        let account = service.accounts.first { $0.accountId == who || $0.name == who }
+        let state = account.map { account in account.read { ($0.epoch, $0.credentials[kind]) } }
+        guard let account, let (epoch, credential) = state, let credential,
+            credential.authKeyHash == Service.blake2b(authKey).hex
+        else { throw Refusal(401, "bad-credentials", "The account or its key is not right") }
+
+        let now = service.now
+        let grant = service.sessions.with { $0.open(accountId: account.accountId, now: now) }
+        var members: [(key: String, value: JSONTree)] = [
+            ("accountId", .string(account.accountId)), ("epoch", JSONTree(epoch)),
+            ("token", .string(grant.token)), ("expiresIn", JSONTree(grant.expiresIn)),
+            ("refresh", .string(grant.refresh)), ("keyRecord", .string(credential.record)),
+        ]
+        if let blobs = blobsAddress(account) { members.append(("blobs", .string(blobs))) }
+        return .json(.object(members), status: 201)
+    }
+
+    private func blobsAddress(_ account: ServedAccount) -> String? {
+        switch service.options.blobOrigin {
+        case .none: nil
+        case .own: "\(origin)/open/\(account.accountId)/"
+        case .server(let address):
+            "\(address.hasSuffix("/") ? address : address + "/")open/\(account.accountId)/"
+        }
+    }
+
+    /// `POST /v1/sessions/refresh`: a new token for a refresh value.
+    func refreshSession() throws(Refusal) -> Answer {
+        let value = try text("refresh", in: body())
+        let now = service.now
+        let grant = try service.sessions.with { book throws(Refusal) in
+            try book.refresh(value, now: now)
+        }
+        return .json([
+            "token": .string(grant.token), "expiresIn": JSONTree(grant.expiresIn),
+            "refresh": .string(grant.refresh),
+        ])
+    }
+
+    /// `DELETE /v1/sessions/current`: a logout.
+    func endSession() -> Answer {
+        if let member { service.sessions.with { $0.end(member.session) } }
+        return Answer(204)
+    }
+}
