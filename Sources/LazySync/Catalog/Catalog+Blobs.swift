@@ -1,0 +1,185 @@
+internal import SyncPlatform
+
+/// Blobs: what happened to the bytes that somebody asked for.
+extension Catalog {
+    /// Remembers that a record's bytes were asked for, through which attachment.
+    func want(_ record: String, through row: Int64) async throws(SyncError) {
+        try await write("note what was asked for") { connection in
+            _ = try connection.want(record, through: row)
+        }
+    }
+
+    /// Marks a record's file as complete and proved, and clears what kept others from coming.
+    func markHere(
+        _ record: String, through row: Int64, _ mark: HereMark, clearing: [UnavailableReason]
+    ) async throws(SyncError) {
+        try await write("mark a blob as here") { connection in
+            for reason in clearing { try connection.clearCondition(reason) }
+            let before = try connection.blobRecord(record)
+            guard try connection.want(record, through: row) else {
+                try connection.drop(record)
+                return
+            }
+            let here = try connection.prepare(.blobIsHere)
+            here.bind(blob: record.utf8Span.span, at: 1)
+            here.bind(text: mark.boot, at: 2)
+            for (index, value) in [mark.inode, mark.size, mark.mtime, mark.ctime].enumerated() {
+                here.bind(value, at: Int32(3 + index))
+            }
+            try here.run()
+            var tally = Tally()
+            if before?.mark == nil {
+                tally[.blobsHere] += 1
+                tally[.cacheBytes] += Int(mark.size)
+            }
+            if before?.reason != nil { tally[.blobsFailed] -= 1 }
+            try tally.save(connection)
+        }
+    }
+
+    /// Notes why a record's bytes did not come; its mark goes.
+    func markFailed(
+        _ record: String, through row: Int64, _ reason: UnavailableReason, _ evidence: Evidence
+    ) async throws(SyncError) {
+        try await write("note a failure") { connection in
+            if reason.isShared { try connection.setCondition(reason, evidence) }
+            let before = try connection.blobRecord(record)
+            guard try connection.want(record, through: row) else { return }
+            // A reason that is shared is kept once, as a condition; the blob keeps the evidence.
+            let failed = try connection.prepare(.blobFailed)
+            failed.bind(blob: record.utf8Span.span, at: 1)
+            if !reason.isShared { failed.bind(text: reason.rawValue, at: 2) }
+            if let status = evidence.status { failed.bind(Int64(status), at: 3) }
+            if let code = evidence.code { failed.bind(text: code, at: 4) }
+            if let chunk = evidence.chunk { failed.bind(Int64(chunk), at: 5) }
+            failed.bind(evidence.bytes, at: 6)
+            failed.bind(Int64(evidence.attempts), at: 7)
+            if let last = evidence.lastAttempt { failed.bind(last.seconds, at: 8) }
+            if let next = evidence.nextAttempt { failed.bind(next.seconds, at: 9) }
+            try failed.run()
+            var tally = Tally()
+            if let mark = before?.mark {
+                tally[.blobsHere] -= 1
+                tally[.cacheBytes] -= Int(mark.size)
+            }
+            tally[.blobsFailed] += (reason.isShared ? 0 : 1) - (before?.reason == nil ? 0 : 1)
+            try tally.save(connection)
+        }
+    }
+
+    /// The reasons that are kept once, with their evidence.
+    func conditions() async throws(SyncError) -> [UnavailableReason: Evidence] {
+        try await read("read conditions") { try $0.conditions() }
+    }
+
+    /// Notes a reason that belongs to the device, the host or the account.
+    func setCondition(_ reason: UnavailableReason, _ evidence: Evidence) async throws(SyncError) {
+        try await write("note a condition") { try $0.setCondition(reason, evidence) }
+    }
+
+    /// Clears reasons that no longer hold, if they were noted.
+    func clearConditions(_ reasons: [UnavailableReason]) async throws(SyncError) {
+        let held = try await conditions()
+        guard reasons.contains(where: { held[$0] != nil }) else { return }
+        try await write("clear conditions") { connection in
+            for reason in reasons { try connection.clearCondition(reason) }
+        }
+    }
+
+    /// Attachments that were asked for and are not here: rows, records and the blobs' own reasons.
+    func wantedBlobs(
+        after row: Int64 = -1, limit: Int = 1_000
+    ) async throws(SyncError) -> [(key: AttachmentKey, record: String, reason: UnavailableReason?)]
+    {
+        try await read("list what was asked for") { connection in
+            var found: [(Int64, String, UnavailableReason?)] = []
+            let query = try connection.prepare(.blobsNotHere)
+            query.bind(row, at: 1)
+            query.bind(Int64(limit), at: 2)
+            while try query.step() {
+                let reason =
+                    query.isNull(2) ? nil : UnavailableReason(rawValue: try query.text(2))
+                found.append(
+                    (query.int(0), String(decoding: query.blob(1), as: UTF8.self), reason))
+            }
+            return try found.compactMap { row, record, reason in
+                try connection.attachmentKey(row: row).map { ($0, record, reason) }
+            }
+        }
+    }
+}
+
+extension Connection {
+    /// Remembers that a record's bytes were asked for; false, and nothing is remembered, if the
+    /// attachment does not name it any more.
+    fileprivate func want(_ record: String, through row: Int64) throws -> Bool {
+        guard try addresses(row: row)?.original?.recordName == record else { return false }
+        let want = try prepare(.wantBlob)
+        want.bind(blob: record.utf8Span.span, at: 1)
+        want.bind(row, at: 2)
+        try want.run()
+        return true
+    }
+
+    /// What happened to a record's bytes; nil if nobody asked for them.
+    func blobRecord(_ record: String) throws -> BlobRecord? {
+        let query = try prepare(.blob)
+        query.bind(blob: record.utf8Span.span, at: 1)
+        guard try query.step() else { return nil }
+        var found = BlobRecord(attachment: query.int(0))
+        if !query.isNull(1) {
+            found.mark = HereMark(
+                boot: try query.text(1), inode: query.int(2), size: query.int(3),
+                mtime: query.int(4), ctime: query.int(5))
+        }
+        if !query.isNull(6) { found.reason = UnavailableReason(rawValue: try query.text(6)) }
+        found.evidence = Evidence(
+            status: query.isNull(7) ? nil : Int(query.int(7)),
+            code: query.isNull(8) ? nil : try query.text(8),
+            chunk: query.isNull(9) ? nil : Int(query.int(9)),
+            bytes: query.int(10), attempts: Int(query.int(11)),
+            lastAttempt: query.isNull(12) ? nil : Timestamp(seconds: query.int(12)),
+            nextAttempt: query.isNull(13) ? nil : Timestamp(seconds: query.int(13)))
+        return found
+    }
+
+    /// The reasons that are kept once, with their evidence.
+    func conditions() throws -> [UnavailableReason: Evidence] {
+        var found: [UnavailableReason: Evidence] = [:]
+        let query = try prepare(.condition)
+        while try query.step() {
+            guard let reason = UnavailableReason(rawValue: try query.text(0)) else { continue }
+            found[reason] = Evidence(
+                status: query.isNull(1) ? nil : Int(query.int(1)),
+                code: query.isNull(2) ? nil : try query.text(2),
+                lastAttempt: Timestamp(seconds: query.int(3)),
+                nextAttempt: query.isNull(4) ? nil : Timestamp(seconds: query.int(4)))
+        }
+        return found
+    }
+
+    func setCondition(_ reason: UnavailableReason, _ evidence: Evidence) throws {
+        let set = try prepare(.setCondition)
+        set.bind(text: reason.rawValue, at: 1)
+        if let status = evidence.status { set.bind(Int64(status), at: 2) }
+        if let code = evidence.code { set.bind(text: code, at: 3) }
+        set.bind(evidence.lastAttempt?.seconds ?? 0, at: 4)
+        if let next = evidence.nextAttempt { set.bind(next.seconds, at: 5) }
+        try set.run()
+    }
+
+    func clearCondition(_ reason: UnavailableReason) throws {
+        let clear = try prepare(.clearCondition)
+        clear.bind(text: reason.rawValue, at: 1)
+        try clear.run()
+    }
+
+    func attachmentKey(row: Int64) throws -> AttachmentKey? {
+        let query = try prepare(.attachmentByRow)
+        query.bind(row, at: 1)
+        guard try query.step(), let item = EntryID(bytes: query.blob(1).span),
+            let id = AttachmentID(bytes: query.blob(2).span)
+        else { return nil }
+        return AttachmentKey(item: item, id: id)
+    }
+}

@@ -1,0 +1,129 @@
+internal import SyncPlatform
+
+/// A thumbnail that is to be fetched.
+struct ThumbnailWork: Sendable {
+    let row: Int64
+    let key: AttachmentKey
+    /// The thumbnail's own blob; nil for a small photo that is fetched whole.
+    let ref: CloudBlobRef?
+    let size: UInt64
+    let type: String
+    let createdAt: Int64
+}
+
+/// What became of a thumbnail.
+struct ThumbnailResult: Sendable {
+    let work: ThumbnailWork
+    let state: ThumbnailState
+    let tags: [UInt8]
+    /// Why it failed.
+    var reason: UnavailableReason?
+}
+
+/// Thumbnails: what is due, newest first, and what became of it.
+extension Catalog {
+    /// The next thumbnails to fetch, newest first, after one of them.
+    func dueThumbnails(
+        after last: ThumbnailWork?, limit: Int
+    ) async throws(SyncError) -> [ThumbnailWork] {
+        try await read("list due thumbnails") { connection in
+            try connection.thumbnails(.due, after: last, limit: limit)
+        }
+    }
+
+    /// Makes failed thumbnails due again: a restore asks anew for everything.
+    func renewFailedThumbnails() async throws(SyncError) {
+        while true {
+            let isDone = try await write("renew failed thumbnails") { connection in
+                let failed = try connection.thumbnails(.failed, after: nil, limit: 1_000)
+                var tally = Tally()
+                for work in failed {
+                    try connection.setThumbnail(work.row, .due)
+                    tally.count(.failed, -1)
+                    tally.count(.due, 1)
+                }
+                try tally.save(connection)
+                return failed.isEmpty
+            }
+            if isDone { return }
+        }
+    }
+
+    /// Saves what became of thumbnails.
+    ///
+    /// One that its attachment no longer names is only noted for removal: the item changed while it
+    /// was fetched.
+    func save(_ results: [ThumbnailResult]) async throws(SyncError) {
+        guard !results.isEmpty else { return }
+        try await write("save thumbnails") { connection in
+            var tally = Tally()
+            for result in results {
+                let record = result.work.ref?.recordName
+                guard let now = try connection.addresses(row: result.work.row),
+                    now.thumbnail?.recordName == record, now.state != .none
+                else {
+                    if let record, result.state == .here { try connection.drop(record) }
+                    continue
+                }
+                try connection.setThumbnail(
+                    result.work.row, result.state, tags: result.tags, result.reason)
+                tally.count(now.state, -1)
+                tally.count(result.state, 1)
+            }
+            try tally.save(connection)
+        }
+    }
+
+    /// One thumbnail, due or not, and the tags that prove it; nil if there is no such attachment.
+    func thumbnail(
+        _ key: AttachmentKey
+    ) async throws(SyncError) -> (work: ThumbnailWork, tags: [UInt8])? {
+        try await read("look a thumbnail up") { connection in
+            let query = try connection.prepare(.attachment)
+            query.bind(blob: key.item.bytes.span, at: 1)
+            query.bind(blob: key.id.bytes.span, at: 2)
+            guard try query.step() else { return nil }
+            let work = ThumbnailWork(
+                row: query.int(0), key: key, ref: CloudBlobRef(packed: query.blob(9).span),
+                size: UInt64(query.int(15)), type: try query.text(14), createdAt: 0)
+            return (work, query.blob(16))
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func thumbnails(
+        _ state: ThumbnailState, after last: ThumbnailWork?, limit: Int
+    ) throws -> [ThumbnailWork] {
+        let query = try prepare(.thumbnailWork)
+        query.bind(state.rawValue, at: 1)
+        query.bind(last?.createdAt ?? .max, at: 2)
+        query.bind(last?.row ?? .max, at: 3)
+        query.bind(Int64(limit), at: 4)
+        var work: [ThumbnailWork] = []
+        while try query.step() {
+            guard let item = EntryID(bytes: query.blob(1).span),
+                let id = AttachmentID(bytes: query.blob(2).span)
+            else { continue }
+            let ref = CloudBlobRef(packed: query.blob(6).span)
+            let size = ref == nil ? query.int(3) : query.int(5)
+            work.append(
+                ThumbnailWork(
+                    row: query.int(0), key: AttachmentKey(item: item, id: id), ref: ref,
+                    size: UInt64(size), type: try query.text(4), createdAt: query.int(7)))
+        }
+        return work
+    }
+
+    fileprivate func setThumbnail(
+        _ row: Int64, _ state: ThumbnailState, tags: [UInt8] = [],
+        _ reason: UnavailableReason? = nil
+    ) throws {
+        let set = try prepare(.setThumbnail)
+        set.bind(row, at: 1)
+        set.bind(state.rawValue, at: 2)
+        if !tags.isEmpty { set.bind(blob: tags.span, at: 3) }
+        if let reason { set.bind(text: reason.rawValue, at: 4) }
+        try set.run()
+    }
+}

@@ -1,0 +1,214 @@
+internal import SyncPlatform
+
+/// Applies entries to the catalog, inside one transaction, and keeps digest and counts in step.
+///
+/// Each entry is authentic by itself and is applied at once, if its version is above the one here.
+/// Two kinds wait in `staged` until a head covers them: tombstones of items that are here, and what
+/// cannot be read. The digest counts what is staged in place of what it replaces.
+struct EntryStore {
+    let connection: Connection
+    var digest: SetDigest
+    /// How many entries the digest is over, tombstones too.
+    var entries: Int64
+    var tally = Tally()
+    /// Whether anything may wait; most catalogs have nothing, and are spared the looking.
+    var hasStaged: Bool
+    private var arrivals: [NewAttachment] = []
+
+    /// An attachment of an item that was not here before.
+    private struct NewAttachment {
+        let id: AttachmentID
+        let entry: Int64
+        let createdAt: Int64
+        let batch: Int
+        let index: Int
+    }
+
+    /// Reads where the catalog stands.
+    init(_ connection: Connection) throws {
+        self.connection = connection
+        let account = try connection.prepare(.account)
+        guard try account.step(), let digest = SetDigest(bytes: account.blob(2).span) else {
+            throw CatalogDamage(what: "no account")
+        }
+        self.digest = digest
+        entries = account.int(3)
+        hasStaged = try Self.hasStaged(connection)
+    }
+
+    /// Writes digest and counts back; the last step of the transaction.
+    func save() throws {
+        let save = try connection.prepare(.saveDigest)
+        save.bind(blob: digest.bytes.span, at: 1)
+        save.bind(entries, at: 2)
+        try save.run()
+        try tally.save(connection)
+    }
+
+    /// Applies entries in the order in which they came.
+    mutating func apply(_ batches: [EntryBatch]) throws {
+        let statements = try EntryStatements(connection)
+        for batch in batches.indices {
+            for change in batches[batch].changes where try !isStale(change) {
+                switch change.content {
+                case .live(let payload, let raw):
+                    try write(change, payload, raw: raw, in: batches, batch, statements)
+                case .tombstone:
+                    try bury(change, statements)
+                case .unreadable(let sealed):
+                    try unstage(change.facts.id)
+                    let here = try statements.row(change.facts.id)
+                    guard change.facts.version > here?.version ?? 0 else { continue }
+                    let payloads = batches[batch].payloads
+                    try stage(
+                        change, replacing: here?.leaf,
+                        sealed: payloads.bytes.span.extracting(sealed))
+                }
+            }
+        }
+        try insertArrivals(batches, statements)
+    }
+
+    // MARK: Items
+
+    private mutating func write(
+        _ change: EntryBatch.Change, _ payload: EntryPayload, raw: Range<Int>?,
+        in batches: [EntryBatch], _ number: Int, _ statements: EntryStatements
+    ) throws {
+        let batch = batches[number]
+        let text = batch.payloads.bytes.span
+        let time = Timestamp(text: text.extracting(payload.created ?? 0..<0))
+        let fields = EntryStatements.Fields(
+            order: ListOrder.key(created: time, entry: change.facts.id), payload: payload, raw: raw)
+        if hasStaged { try unstage(change.facts.id) }
+        let createdAt = time?.seconds ?? .min
+        if let row = try statements.insert(change, fields, text) {
+            entries += 1
+            tally[.items] += 1
+            digest += change.leaf
+            for index in payload.attachments {
+                arrivals.append(
+                    NewAttachment(
+                        id: batch.payloads.attachments[index].id, entry: row, createdAt: createdAt,
+                        batch: number, index: index))
+            }
+            return
+        }
+        // The item may have come in this very transaction.
+        try insertArrivals(batches, statements)
+        guard let here = try statements.row(change.facts.id),
+            change.facts.version > here.version
+        else { return }
+        let row = here.row
+        digest -= here.leaf
+        digest += change.leaf
+        if here.kind == .tombstone { tally[.items] += 1 }
+        var known = try statements.attachments(of: row)
+        try statements.update(row, change, fields, text)
+        for attachment in batch.payloads.attachments[payload.attachments] {
+            let old = known.removeValue(forKey: attachment.id)
+            let merged = MergedAttachment(attachment, over: old, in: text)
+            try statements.write(
+                merged, attachment, over: old, in: row, createdAt: createdAt, text)
+            if let old {
+                tally.count(old.address, old.thumbnail, -1)
+                if !merged.keepsBytes { try dropOriginal(of: old) }
+                if !merged.keepsThumbnailBytes { try dropThumbnail(of: old) }
+            }
+            tally.count(merged.address, merged.thumbnail, 1)
+        }
+        for old in known.values { try remove(old, statements) }
+    }
+
+    /// Inserts the attachments of new items, in the order of their ids.
+    ///
+    /// The ids are random: in order, a transaction touches each page of their index once, instead
+    /// of one page a row.
+    private mutating func insertArrivals(
+        _ batches: [EntryBatch], _ statements: EntryStatements
+    ) throws {
+        arrivals.sort { $0.id < $1.id }
+        for arrival in arrivals {
+            let payloads = batches[arrival.batch].payloads
+            let attachment = payloads.attachments[arrival.index]
+            let text = payloads.bytes.span
+            let merged = MergedAttachment(attachment, over: nil, in: text)
+            try statements.write(
+                merged, attachment, over: nil, in: arrival.entry, createdAt: arrival.createdAt, text
+            )
+            tally.count(merged.address, merged.thumbnail, 1)
+        }
+        arrivals.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func remove(
+        _ old: KnownAttachment, _ statements: EntryStatements
+    ) throws {
+        try statements.delete(old.row)
+        tally.count(old.address, old.thumbnail, -1)
+        try dropOriginal(of: old)
+        try dropThumbnail(of: old)
+    }
+
+    /// Lets an original's bytes go; another attachment with the same record fetches them again.
+    private mutating func dropOriginal(of old: KnownAttachment) throws {
+        if let ref = old.ref { try connection.dropBlob(ref.recordName, &tally) }
+    }
+
+    private func dropThumbnail(of old: KnownAttachment) throws {
+        guard let ref = old.thumbnailRef, old.thumbnail == .here else { return }
+        try connection.drop(ref.recordName)
+    }
+
+    // MARK: Tombstones
+
+    /// Takes a tombstone: it waits if there is something here that it would delete.
+    private mutating func bury(
+        _ change: EntryBatch.Change, _ statements: EntryStatements
+    ) throws {
+        try unstage(change.facts.id)
+        let here = try statements.row(change.facts.id)
+        if let here {
+            guard change.facts.version > here.version else { return }
+            guard here.kind == .tombstone else {
+                try stage(change, replacing: here.leaf, sealed: nil)
+                return
+            }
+            digest -= here.leaf
+            try statements.update(here.row, change, nil, Span())
+        } else {
+            _ = try statements.insert(change, nil, Span())
+            entries += 1
+        }
+        digest += change.leaf
+    }
+
+    /// Carries out the tombstones that a verified head covers; how many.
+    mutating func deleteBuried() throws -> Int {
+        let statements = try EntryStatements(connection)
+        var count = 0
+        while let change = try nextBuried() {
+            guard let here = try statements.row(change.facts.id) else { break }
+            for old in try statements.attachments(of: here.row).values {
+                try remove(old, statements)
+            }
+            // The digest has counted the tombstone in the item's place since it was staged.
+            try statements.update(here.row, change, nil, Span())
+            try run(.unstage, change.facts.id)
+            tally[.items] -= 1
+            count += 1
+        }
+        return count
+    }
+
+    private func nextBuried() throws -> EntryBatch.Change? {
+        let next = try connection.prepare(.stagedTombstone)
+        guard try next.step(), let id = EntryID(bytes: next.blob(0).span),
+            let leaf = SetDigest(bytes: next.blob(3).span)
+        else { return nil }
+        let facts = EntryFacts(
+            id: id, version: UInt64(bitPattern: next.int(1)), kind: .tombstone,
+            epoch: UInt32(truncatingIfNeeded: next.int(2)))
+        return EntryBatch.Change(facts: facts, leaf: leaf, content: .tombstone)
+    }
+}

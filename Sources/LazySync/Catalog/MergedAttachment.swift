@@ -1,0 +1,98 @@
+internal import SyncPlatform
+
+/// An attachment that the catalog had before its item changed.
+struct KnownAttachment: Sendable {
+    let row: Int64
+    let size: Int64
+    let address: AddressState
+    let ref: CloudBlobRef?
+    let thumbnail: ThumbnailState
+    let thumbnailSize: Int64
+    let thumbnailRef: CloudBlobRef?
+}
+
+/// What an attachment is after its item changed: pure, and where an address is never lost.
+///
+/// A ref that is absent or invalid leaves the old address in place while the size stays; only
+/// `null` takes it away. The same holds for the thumbnail's.
+struct MergedAttachment: Sendable {
+    let address: AddressState
+    /// Where the new packed ref is in the batch; nil keeps the old one, if `address` has one.
+    let ref: Range<Int>?
+    let keepsRef: Bool
+    let thumbnail: ThumbnailState
+    let thumbnailRef: Range<Int>?
+    let keepsThumbnailRef: Bool
+    /// Whether the bytes that are here, or on their way, are still the right ones.
+    let keepsBytes: Bool
+    let keepsThumbnailBytes: Bool
+
+    /// Thumbnails up to this size are fetched at once, and photos up to it that have none.
+    static let eagerLimit: UInt64 = 256 << 10
+
+    init(_ new: EntryPayload.Attachment, over old: KnownAttachment?, in text: Span<UInt8>) {
+        let mayKeep = old?.ref != nil && old?.size == Int64(new.size)
+        switch new.ref {
+        case .packed(let range): (address, ref, keepsRef) = (.complete, range, false)
+        case .absent: (address, ref, keepsRef) = (mayKeep ? .complete : .absent, nil, mayKeep)
+        case .invalid: (address, ref, keepsRef) = (mayKeep ? .kept : .invalid, nil, mayKeep)
+        case .null: (address, ref, keepsRef) = (.takenAway, nil, false)
+        }
+        keepsBytes =
+            old?.size == Int64(new.size) && Self.isSameRecord(ref, keepsRef, old?.ref, text)
+        guard let thumb = new.thumb else {
+            (thumbnailRef, keepsThumbnailRef) = (nil, false)
+            let isSmallPhoto =
+                new.size <= Self.eagerLimit && address.reason == nil
+                && Self.isImage(text.extracting(new.type))
+            let mayStay = keepsBytes && old?.thumbnailRef == nil
+            thumbnail = isSmallPhoto ? Self.state(mayStay ? old : nil, else: .due) : .none
+            keepsThumbnailBytes = false
+            return
+        }
+        let sizeStays = old?.thumbnailSize == Int64(thumb.size)
+        let mayKeepThumb = old?.thumbnailRef != nil && sizeStays
+        let eager: ThumbnailState = thumb.size <= Self.eagerLimit ? .due : .notEager
+        switch thumb.ref {
+        case .packed(let range):
+            (thumbnailRef, keepsThumbnailRef) = (range, false)
+            keepsThumbnailBytes =
+                sizeStays && Self.isSameRecord(range, false, old?.thumbnailRef, text)
+            thumbnail = Self.state(keepsThumbnailBytes ? old : nil, else: eager)
+        case .absent, .invalid:
+            (thumbnailRef, keepsThumbnailRef) = (nil, mayKeepThumb)
+            keepsThumbnailBytes = mayKeepThumb
+            let missing: ThumbnailState = thumb.ref == .absent ? .addressAbsent : .addressInvalid
+            thumbnail = mayKeepThumb ? Self.state(old, else: eager) : missing
+        case .null:
+            (thumbnailRef, keepsThumbnailRef, keepsThumbnailBytes) = (nil, false, false)
+            thumbnail = .none
+        }
+    }
+
+    /// What is known about a thumbnail whose bytes stay the same; what is not about bytes begins
+    /// anew.
+    private static func state(
+        _ old: KnownAttachment?, else new: ThumbnailState
+    ) -> ThumbnailState {
+        switch old?.thumbnail {
+        case .here?: .here
+        case .failed?: .failed
+        default: new
+        }
+    }
+
+    /// Whether a new address is of the record that the old one was of.
+    private static func isSameRecord(
+        _ new: Range<Int>?, _ keeps: Bool, _ old: CloudBlobRef?, _ text: Span<UInt8>
+    ) -> Bool {
+        guard let old else { return false }
+        guard let new else { return keeps }
+        let name = text.extracting(new).extracting(CloudBlobRef.nameStart...)
+        return name.equals(old.packed.span.extracting(CloudBlobRef.nameStart...))
+    }
+
+    private static func isImage(_ type: Span<UInt8>) -> Bool {
+        type.count > 6 && type.extracting(..<6).equals(Array("image/".utf8).span)
+    }
+}

@@ -1,0 +1,199 @@
+internal import SyncPlatform
+
+/// Every statement that runs on a catalog, each a case, so that a test can ask for all their plans.
+///
+/// The steps of the schema are the only other SQL.
+enum Query: String, CaseIterable {
+    // MARK: The account and its counts
+
+    case insertAccount = """
+        INSERT INTO account(one, account_id, set_digest, entries) VALUES (1, ?1, zeroblob(32), 0)
+        """
+    case account = """
+        SELECT account_id, verified_head, set_digest, entries, page, page_after, mismatch
+        FROM account WHERE one = 1
+        """
+    case saveDigest = "UPDATE account SET set_digest = ?1, entries = ?2 WHERE one = 1"
+    case savePage = "UPDATE account SET page = ?1, page_after = ?2 WHERE one = 1"
+    case saveVerifiedHead = """
+        UPDATE account SET verified_head = ?1, page = NULL, page_after = NULL, mismatch = NULL
+        WHERE one = 1
+        """
+    case saveMismatch = "UPDATE account SET mismatch = ?1 WHERE one = 1"
+    case addToTally = """
+        INSERT INTO tally(name, value) VALUES (?1, ?2)
+        ON CONFLICT(name) DO UPDATE SET value = value + excluded.value
+        """
+    case tally = "SELECT value FROM tally WHERE name = ?1"
+
+    // MARK: Entries
+
+    case insertEntry = """
+        INSERT INTO entry(entry_id, version, epoch, kind, leaf, order_key,
+            title, text, created, modified, payload)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        ON CONFLICT(entry_id) DO NOTHING
+        """
+    case entryByID = "SELECT id, version, kind, leaf FROM entry WHERE entry_id = ?1"
+    case updateEntry = """
+        UPDATE entry SET version = ?2, epoch = ?3, kind = ?4, leaf = ?5, order_key = ?6,
+            title = ?7, text = ?8, created = ?9, modified = ?10, payload = ?11
+        WHERE id = ?1
+        """
+    case attachmentsOfEntry = """
+        SELECT id, attachment_id, size, address, cloud_blob_ref, thumb_state, thumb_size,
+            thumb_cloud_blob_ref
+        FROM attachment WHERE entry = ?1
+        """
+    case insertAttachment = """
+        INSERT INTO attachment(entry, attachment_id, position, created_at, name, type, size,
+            address, cloud_blob_ref, thumb_state, thumb_type, thumb_size, thumb_cloud_blob_ref)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+        """
+    case updateAttachment = """
+        UPDATE attachment SET position = ?2, created_at = ?3, name = ?4, type = ?5, size = ?6,
+            address = ?7, cloud_blob_ref = ?8, thumb_state = ?9, thumb_type = ?10,
+            thumb_size = ?11, thumb_cloud_blob_ref = ?12,
+            thumb_tags = CASE WHEN ?9 = 2 THEN thumb_tags END,
+            thumb_reason = CASE WHEN ?9 = 3 THEN thumb_reason END
+        WHERE id = ?1
+        """
+    case deleteAttachment = "DELETE FROM attachment WHERE id = ?1"
+
+    // MARK: Entries that wait
+
+    case stage = """
+        INSERT INTO staged(entry_id, version, epoch, kind, leaf, replaces, readable, sealed,
+            verified)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)
+        """
+    case stagedByID = """
+        SELECT version, leaf, replaces, verified FROM staged WHERE entry_id = ?1
+        """
+    case unstage = "DELETE FROM staged WHERE entry_id = ?1"
+    case stagedIDs = """
+        SELECT entry_id FROM staged WHERE verified = ?1 AND readable = ?2 LIMIT ?3
+        """
+    case stagedTombstone = """
+        SELECT entry_id, version, epoch, leaf FROM staged
+        WHERE verified = 1 AND readable = 1 LIMIT 1
+        """
+    case countStaged = "SELECT count(*) FROM staged WHERE verified = ?1 AND readable = ?2"
+    case verifyStaged = "UPDATE staged SET verified = 1 WHERE verified = 0"
+
+    // MARK: Lists
+
+    case list = """
+        SELECT a.id, e.entry_id, a.attachment_id, a.name, a.type, a.size, a.address,
+            a.cloud_blob_ref, a.thumb_state, a.thumb_cloud_blob_ref, e.title, e.order_key,
+            a.position, a.thumb_reason
+        FROM entry e CROSS JOIN attachment a ON a.entry = e.id
+        WHERE e.kind = 0 AND e.order_key <= ?1 AND (e.order_key < ?1 OR a.position > ?2)
+            AND (?3 IS NULL OR a.type = ?3 OR a.type LIKE ?4 ESCAPE '!')
+        ORDER BY e.order_key DESC, e.id DESC, a.position LIMIT ?5
+        """
+    case attachment = """
+        SELECT a.id, e.entry_id, a.attachment_id, a.name, a.type, a.size, a.address,
+            a.cloud_blob_ref, a.thumb_state, a.thumb_cloud_blob_ref, e.title, e.order_key,
+            a.position, a.thumb_reason, a.thumb_type, a.thumb_size, a.thumb_tags
+        FROM entry e CROSS JOIN attachment a ON a.entry = e.id AND a.attachment_id = ?2
+        WHERE e.entry_id = ?1
+        """
+    case addressesByRow = """
+        SELECT cloud_blob_ref, thumb_cloud_blob_ref, thumb_state FROM attachment WHERE id = ?1
+        """
+    case attachmentByRow = """
+        SELECT a.id, e.entry_id, a.attachment_id
+        FROM attachment a CROSS JOIN entry e ON e.id = a.entry WHERE a.id = ?1
+        """
+    case attachmentsInRange = """
+        SELECT e.entry_id, a.attachment_id
+        FROM attachment a CROSS JOIN entry e ON e.id = a.entry
+        WHERE a.attachment_id BETWEEN ?1 AND ?2 ORDER BY a.attachment_id LIMIT ?3
+        """
+    case itemsInRange = """
+        SELECT entry_id FROM entry
+        WHERE entry_id BETWEEN ?1 AND ?2 AND kind = 0 ORDER BY entry_id LIMIT ?3
+        """
+    case items = """
+        SELECT entry_id, title, created, modified,
+            (SELECT count(*) FROM attachment a WHERE a.entry = e.id)
+        FROM entry e WHERE kind = 0 AND order_key < ?1 ORDER BY order_key DESC LIMIT ?2
+        """
+    case item = """
+        SELECT id, title, text, created, modified, order_key FROM entry
+        WHERE entry_id = ?1 AND kind = 0
+        """
+    case listOfItem = """
+        SELECT a.id, e.entry_id, a.attachment_id, a.name, a.type, a.size, a.address,
+            a.cloud_blob_ref, a.thumb_state, a.thumb_cloud_blob_ref, e.title, e.order_key,
+            a.position, a.thumb_reason
+        FROM entry e CROSS JOIN attachment a ON a.entry = e.id
+        WHERE e.entry_id = ?1 ORDER BY a.position LIMIT 1000
+        """
+
+    // MARK: Blobs
+
+    case blob = """
+        SELECT attachment, here_boot, here_inode, here_size, here_mtime, here_ctime,
+            reason, status, code, chunk, bytes, attempts, last_attempt, next_attempt
+        FROM blob WHERE record = ?1
+        """
+    case wantBlob = """
+        INSERT INTO blob(record, attachment) VALUES (?1, ?2)
+        ON CONFLICT(record) DO UPDATE SET attachment = excluded.attachment
+        """
+    case blobIsHere = """
+        UPDATE blob SET here_boot = ?2, here_inode = ?3, here_size = ?4, here_mtime = ?5,
+            here_ctime = ?6, reason = NULL, status = NULL, code = NULL, chunk = NULL, bytes = ?4,
+            attempts = 0, next_attempt = NULL
+        WHERE record = ?1
+        """
+    case blobFailed = """
+        UPDATE blob SET here_boot = NULL, reason = ?2, status = ?3, code = ?4, chunk = ?5,
+            bytes = ?6, attempts = ?7, last_attempt = ?8, next_attempt = ?9
+        WHERE record = ?1
+        """
+    case forgetBlob = "DELETE FROM blob WHERE record = ?1"
+    case drop = "INSERT INTO dropped(record) VALUES (?1) ON CONFLICT DO NOTHING"
+    case dropped = """
+        SELECT record, EXISTS (SELECT 1 FROM blob b WHERE b.record = d.record)
+        FROM dropped d WHERE record > ?1 ORDER BY record LIMIT ?2
+        """
+    case clearDropped = "DELETE FROM dropped WHERE record = ?1"
+    case blobsNotHere = """
+        SELECT attachment, record, reason FROM blob
+        WHERE here_boot IS NULL AND attachment > ?1 ORDER BY attachment LIMIT ?2
+        """
+    case condition = """
+        SELECT reason, status, code, last_attempt, next_attempt FROM condition
+        ORDER BY reason LIMIT 16
+        """
+    case setCondition = """
+        INSERT INTO condition(reason, status, code, last_attempt, next_attempt)
+        VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT(reason) DO UPDATE SET status = excluded.status, code = excluded.code,
+            last_attempt = excluded.last_attempt, next_attempt = excluded.next_attempt
+        """
+    case clearCondition = "DELETE FROM condition WHERE reason = ?1"
+
+    // MARK: Thumbnails
+
+    case thumbnailWork = """
+        SELECT a.id, e.entry_id, a.attachment_id, a.size, a.thumb_type, a.thumb_size,
+            a.thumb_cloud_blob_ref, a.created_at
+        FROM attachment a CROSS JOIN entry e ON e.id = a.entry
+        WHERE a.thumb_state = ?1 AND a.thumb_state IN (1, 3) AND (a.created_at, a.id) < (?2, ?3)
+        ORDER BY a.created_at DESC, a.id DESC LIMIT ?4
+        """
+    case setThumbnail = """
+        UPDATE attachment SET thumb_state = ?2, thumb_tags = ?3, thumb_reason = ?4 WHERE id = ?1
+        """
+}
+
+extension Connection {
+    /// Prepares a statement of the catalog, from the connection's cache.
+    func prepare(_ query: Query) throws(SQLiteError) -> Statement {
+        try prepare(query.rawValue)
+    }
+}

@@ -1,0 +1,85 @@
+import SyncPlatform
+import Testing
+
+@testable import LazySync
+@testable import TestSupport
+
+/// How SQLite runs the catalog's statements: none may cost what the account is large.
+@Suite struct QueryPlanTests {
+    /// Statements that walk, and why that is no harm.
+    private static let walks: [Query: String] = [
+        .condition: "reasons are a closed set: five rows at the most"
+    ]
+    /// Indexes that no statement reads: they are there to keep two rows apart.
+    private static let unique: Set<String> = []
+
+    @Test(arguments: [false, true])
+    func `no statement walks a table or sorts`(withStatistics: Bool) throws {
+        let store = try TestCatalog(TestAccount())
+        defer { withExtendedLifetime(store) {} }
+        let catalog = try store.connection()
+        if withStatistics { try Self.fill(catalog) }
+        for query in Query.allCases {
+            for step in try catalog.queryPlan(query.rawValue) {
+                let place = "\(query): \(step)"
+                #expect(!step.contains("TEMP B-TREE"), "a sort in \(place)")
+                guard step.contains("SCAN"), Self.walks[query] == nil else { continue }
+                #expect(step.contains("INDEX"), "a walk without an index in \(place)")
+                #expect(query.rawValue.contains("LIMIT"), "a walk without an end in \(place)")
+            }
+        }
+    }
+
+    @Test func `every walk that is allowed is one`() throws {
+        let store = try TestCatalog(TestAccount())
+        defer { withExtendedLifetime(store) {} }
+        let catalog = try store.connection()
+        for query in Self.walks.keys {
+            let plan = try catalog.queryPlan(query.rawValue)
+            #expect(plan.contains { $0.contains("SCAN") }, "\(query)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `every index is used by a statement`(withStatistics: Bool) throws {
+        let store = try TestCatalog(TestAccount())
+        defer { withExtendedLifetime(store) {} }
+        let catalog = try store.connection()
+        if withStatistics { try Self.fill(catalog) }
+        var unused: Set<String> = []
+        let indexes = try catalog.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'")
+        while try indexes.step() { unused.insert(try indexes.text(0)) }
+        #expect(!unused.isEmpty)
+        for query in Query.allCases {
+            for step in try catalog.queryPlan(query.rawValue) {
+                let words = step.split(separator: " ").map(String.init)
+                unused.subtract(words)
+            }
+        }
+        #expect(unused == Self.unique)
+    }
+
+    /// Some thousand rows of every kind, and what ANALYZE finds out about them.
+    private static func fill(_ catalog: Connection) throws {
+        try catalog.execute(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            INSERT INTO entry(entry_id, version, epoch, kind, leaf, order_key, title)
+            SELECT randomblob(16), 1, 1, i % 10 = 0, randomblob(32),
+                iif(i % 10, randomblob(29), NULL), iif(i % 10, 'title', NULL)
+            FROM n;
+            INSERT INTO attachment(entry, position, attachment_id, created_at, name, type, size,
+                address, cloud_blob_ref, thumb_state)
+            SELECT id, 0, randomblob(16), random(), 'name', 'image/jpeg', 1, 0, randomblob(127),
+                id % 7
+            FROM entry WHERE kind = 0;
+            INSERT INTO blob(record, attachment, here_boot)
+            SELECT randomblob(22), id, iif(id % 2, 'boot', NULL) FROM attachment;
+            INSERT INTO staged(entry_id, version, epoch, kind, leaf, readable, verified)
+            SELECT entry_id, 2, 1, 1, randomblob(32), 1, id % 2 FROM entry WHERE id % 10 = 1;
+            INSERT INTO dropped(record) SELECT randomblob(22) FROM attachment LIMIT 100;
+            INSERT INTO condition(reason, last_attempt) VALUES ('offline', 1);
+            ANALYZE;
+            """)
+    }
+}

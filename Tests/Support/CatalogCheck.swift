@@ -1,0 +1,97 @@
+import SyncPlatform
+import Testing
+
+@testable import LazySync
+
+/// What must hold in every catalog: what is kept in step by each transaction is what a recount gives.
+struct CatalogCheck {
+    let catalog: Connection
+
+    init(_ catalog: Connection) {
+        self.catalog = catalog
+    }
+
+    /// Records an issue for each thing that does not hold.
+    func run(_ location: SourceLocation = #_sourceLocation) throws {
+        #expect(try catalog.integrityCheck() == [], sourceLocation: location)
+        #expect(try catalog.foreignKeyCheck() == [], sourceLocation: location)
+        try counts(location)
+        let (digest, count) = try recountDigest()
+        let store = try EntryStore(catalog)
+        #expect(store.digest == digest, "the set digest", sourceLocation: location)
+        #expect(store.entries == count, "the number of entries", sourceLocation: location)
+        let strays = try catalog.firstInt(
+            """
+            SELECT count(*) FROM blob WHERE NOT EXISTS (
+                SELECT 1 FROM attachment a
+                WHERE a.id = blob.attachment AND substr(a.cloud_blob_ref, 106) = blob.record)
+            """)
+        #expect(strays == 0, "asked for through nothing", sourceLocation: location)
+    }
+
+    /// The counts that are kept are those that a recount gives.
+    func counts(_ location: SourceLocation = #_sourceLocation) throws {
+        for name in Tally.Name.allCases {
+            let kept = try catalog.tally(name)
+            let counted = Int(try catalog.firstInt(Self.recount(name)))
+            #expect(kept == counted, "the count of \(name)", sourceLocation: location)
+        }
+    }
+
+    /// SQL that counts anew; it may walk.
+    private static func recount(_ name: Tally.Name) -> String {
+        switch name {
+        case .items: "SELECT count(*) FROM entry WHERE kind = 0"
+        case .attachments: "SELECT count(*) FROM attachment"
+        case .addressesComplete: "SELECT count(*) FROM attachment WHERE address = 0"
+        case .addressesMissing: "SELECT count(*) FROM attachment WHERE address IN (1, 2, 4)"
+        case .addressesUsable: "SELECT count(*) FROM attachment WHERE cloud_blob_ref IS NOT NULL"
+        case .thumbnailsDue: "SELECT count(*) FROM attachment WHERE thumb_state = 1"
+        case .thumbnailsHere: "SELECT count(*) FROM attachment WHERE thumb_state = 2"
+        case .thumbnailsFailed: "SELECT count(*) FROM attachment WHERE thumb_state IN (3, 5, 6)"
+        case .blobsHere: "SELECT count(*) FROM blob WHERE here_boot IS NOT NULL"
+        case .blobsFailed: "SELECT count(*) FROM blob WHERE reason IS NOT NULL"
+        case .cacheBytes:
+            "SELECT coalesce(sum(here_size), 0) FROM blob WHERE here_boot IS NOT NULL"
+        }
+    }
+
+    /// The sum over all entries, those that wait in the place of what they replace.
+    func recountDigest() throws -> (digest: SetDigest, count: Int64) {
+        var digest = SetDigest()
+        var count: Int64 = 0
+        let leaves = try catalog.prepare(
+            """
+            SELECT leaf FROM entry WHERE entry_id NOT IN (SELECT entry_id FROM staged)
+            UNION ALL SELECT leaf FROM staged
+            """)
+        while try leaves.step() {
+            digest += known(SetDigest(bytes: leaves.blob(0).span))
+            count += 1
+        }
+        return (digest, count)
+    }
+
+    /// All rows of the tables that `columns` names, as text, in an order of their own.
+    func dump(_ columns: [String: [String]]) throws -> [String] {
+        var lines: [String] = []
+        for (table, columns) in columns.sorted(by: { $0.key < $1.key }) {
+            let values = columns.map { "quote(\"\($0)\")" }.joined(separator: " || ',' || ")
+            let rows = try catalog.prepare("SELECT \(values) FROM \"\(table)\" ORDER BY 1")
+            while try rows.step() { lines.append("\(table): \(try rows.text(0))") }
+        }
+        return lines
+    }
+
+    /// The columns of every table, by the table's name.
+    func columns() throws -> [String: [String]] {
+        var columns: [String: [String]] = [:]
+        let rows = try catalog.prepare(
+            """
+            SELECT t.name, c.name FROM pragma_table_list t, pragma_table_info(t.name) c
+            WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
+            """)
+        while try rows.step() { columns[try rows.text(0), default: []].append(try rows.text(1)) }
+        return columns
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import SyncPlatform
+import Testing
+
+@testable import LazySync
+
+/// What must hold after every test, whatever went wrong in it.
+extension TestHome {
+    /// Records an issue for each thing that does not hold.
+    func check(_ location: SourceLocation = #_sourceLocation) throws {
+        try checkNames(location)
+        guard let settings = try Settings.read(places.settings), let active = settings.active
+        else { return }
+        let places = places.account(active.account)
+        let locks = try FileLock(path: places.locks + "/transfers").lockedRanges()
+        #expect(locks.isEmpty, "a transfer's lock is held", sourceLocation: location)
+        let catalog = try Connection(
+            path: places.catalog, mode: .readWrite, checkpointsOnClose: false)
+        try CatalogCheck(catalog).run(location)
+        try checkBlobs(catalog, places, location)
+        try checkThumbnails(catalog, places, location)
+    }
+
+    /// No file is left that was only meant for a while.
+    private func checkNames(_ location: SourceLocation) throws {
+        let names = FileManager.default.enumerator(atPath: folder.path)?.allObjects ?? []
+        for case let name as String in names {
+            let last = name.split(separator: "/").last ?? ""
+            let isLeftOver =
+                last.hasPrefix(".tmp-") || last.hasSuffix(".before") || last.hasSuffix(".restoring")
+            #expect(!isLeftOver, "left over: \(name)", sourceLocation: location)
+        }
+    }
+
+    /// Every blob that is marked as here is there, read-only and right to the last byte.
+    private func checkBlobs(
+        _ catalog: Connection, _ places: AccountPlaces, _ location: SourceLocation
+    ) throws {
+        let rows = try catalog.prepare(
+            "SELECT record, here_size FROM blob WHERE here_boot IS NOT NULL")
+        while try rows.step() {
+            let record = String(decoding: rows.blob(0), as: UTF8.self)
+            let path = try BlobPlace(record: record, under: places.blobs).contentPath()
+            guard let path else {
+                #expect(mayLackFiles, "the file of \(record)", sourceLocation: location)
+                continue
+            }
+            let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            guard let account else { continue }
+            #expect(bytes == account.contents[record], "the file \(path)", sourceLocation: location)
+            #expect(rows.int(1) == Int64(bytes.count), sourceLocation: location)
+        }
+    }
+
+    /// Every thumbnail that is here is right.
+    private func checkThumbnails(
+        _ catalog: Connection, _ places: AccountPlaces, _ location: SourceLocation
+    ) throws {
+        let store = ThumbnailStore(folder: places.thumbnails)
+        let rows = try catalog.prepare(
+            """
+            SELECT substr(thumb_cloud_blob_ref, 106), thumb_type FROM attachment
+            WHERE thumb_state = 2 AND thumb_cloud_blob_ref IS NOT NULL
+            """)
+        while try rows.step() {
+            let record = String(decoding: rows.blob(0), as: UTF8.self)
+            let path = store.path(record, type: try rows.text(1))
+            let bytes = try? [UInt8](Data(contentsOf: URL(filePath: path)))
+            guard let bytes else {
+                #expect(mayLackFiles, "the thumbnail of \(record)", sourceLocation: location)
+                continue
+            }
+            guard let account else { continue }
+            #expect(bytes == account.contents[record], sourceLocation: location)
+        }
+    }
+}
