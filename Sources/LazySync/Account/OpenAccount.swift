@@ -1,0 +1,101 @@
+internal import SyncPlatform
+
+/// The account that is open: its keys, its session and its server, each made when first needed.
+///
+/// Opening what is here needs none of them: neither the key store nor libcurl is touched.
+actor OpenAccount {
+    nonisolated let scope: Settings.Scope
+    nonisolated let places: AccountPlaces
+    nonisolated let keyStore: KeyStore
+    private let configuration: EngineConfiguration
+    private var knownKeys: AccountKeys?
+    private var knownRemote: HTTPRemote?
+    /// The account's lock, shared; whoever forgets the account must have it alone.
+    private var lock: FileLock.Token?
+
+    init(
+        _ scope: Settings.Scope, installID: String, places: AccountPlaces,
+        configuration: EngineConfiguration, lock: FileLock.Token?
+    ) {
+        self.scope = scope
+        self.places = places
+        self.configuration = configuration
+        self.lock = lock
+        keyStore = KeyStore.of(
+            scope.keyStore, account: scope.account, installID: installID, places: places)
+    }
+
+    /// The account's keys, from the key store.
+    func keys() async throws(SyncError) -> AccountKeys {
+        if let knownKeys { return knownKeys }
+        let keys = try await SyncError.mapping("read the account's key") {
+            try await Blocking.run { [keyStore] in try keyStore.accountKeys() }
+        }
+        knownKeys = keys
+        return keys
+    }
+
+    func remote() throws(SyncError) -> any Remote {
+        if let knownRemote { return knownRemote }
+        let remote = try SyncError.mapping("connect") {
+            let client = HTTPClient(
+                configuration: HTTPConfiguration(
+                    caFile: scope.caFile, limitRate: configuration.limitRate))
+            let base = try HTTPURL(scope.server)
+            let session = Session(
+                keys: keyStore, lock: FileLock(path: places.locks + "/session"), client: client,
+                base: base, stallSeconds: configuration.stallSeconds)
+            return HTTPRemote(
+                client: client, base: base, session: session,
+                stallSeconds: configuration.stallSeconds)
+        }
+        knownRemote = remote
+        return remote
+    }
+
+    /// How to bring the catalog up to date; the engine says it, since a pass does not know another.
+    private var pull: (@Sendable () async throws(SyncError) -> Void)?
+
+    func setPull(_ pull: @escaping @Sendable () async throws(SyncError) -> Void) {
+        self.pull = pull
+    }
+
+    func pullOnce() async throws(SyncError) {
+        try await pull?()
+    }
+
+    /// The head that was verified last, as the key store has it; nil if it cannot be read.
+    func verifiedHead() async -> Head? {
+        let bytes = try? await Blocking.run { [keyStore] in try keyStore.read(.verifiedHead) }
+        return bytes.flatMap { $0 }.flatMap { try? Head(parsing: $0.span) }
+    }
+
+    /// Keeps the verified head beside the key, so that a lost catalog cannot hide a rollback.
+    func keep(_ head: Head) async throws(SyncError) {
+        try await SyncError.mapping("keep the verified head") {
+            try await Blocking.run { [keyStore] in
+                if try keyStore.read(.verifiedHead) == head.bytes { return }
+                try keyStore.write(.verifiedHead, head.bytes)
+            }
+        }
+    }
+
+    /// `active`, `ended` or `keyMissing`: what the key store says about the session.
+    func sessionState() async -> String {
+        do {
+            let stored = try await Blocking.run { [keyStore] in
+                (try keyStore.read(.masterKey), try keyStore.read(.session))
+            }
+            return stored.0 == nil ? "keyMissing" : stored.1 == nil ? "ended" : "active"
+        } catch {
+            return "keyMissing"
+        }
+    }
+
+    /// Gives the account's lock back and drops the keys.
+    func close() {
+        lock = nil
+        knownKeys = nil
+        knownRemote = nil
+    }
+}

@@ -1,0 +1,67 @@
+internal import SyncPlatform
+
+/// Where a device keeps what is LazySync's: the data, cache and config homes.
+///
+/// | place | what is there | why |
+/// |---|---|---|
+/// | data | catalogs and locks | the only copy; backed up, fsynced |
+/// | cache | blobs and thumbnails | can be had again; the system may purge it |
+/// | config | settings, and key files if asked for | a few hundred bytes |
+struct Places: Sendable, Hashable {
+    let data: String
+    let cache: String
+    let config: String
+
+    /// All three under one folder.
+    init(home: String) {
+        data = home + "/data/lazysync"
+        cache = home + "/cache/lazysync"
+        config = home + "/config/lazysync"
+    }
+
+    /// The XDG places of this user.
+    ///
+    /// A relative path in an XDG variable is ignored, as its specification says.
+    init(environment: (String) -> String?) throws(SyncError) {
+        func place(_ variable: String, _ fallback: String) throws(SyncError) -> String {
+            if let path = environment(variable), path.hasPrefix("/") { return path + "/lazysync" }
+            guard let home = environment("HOME"), home.hasPrefix("/") else {
+                throw SyncError(
+                    .storage, "find the home folder", "HOME is not set",
+                    hint: "set HOME or give --home DIR")
+            }
+            return home + fallback + "/lazysync"
+        }
+        data = try place("XDG_DATA_HOME", "/.local/share")
+        cache = try place("XDG_CACHE_HOME", "/.cache")
+        config = try place("XDG_CONFIG_HOME", "/.config")
+    }
+
+    var settings: String { config + "/settings.json" }
+    var settingsLock: String { config + "/settings.lock" }
+
+    /// The places of one account.
+    func account(_ id: AccountID) -> AccountPlaces {
+        AccountPlaces(
+            data: "\(data)/\(id)", cache: "\(cache)/\(id)", keyFile: "\(config)/keys/\(id)")
+    }
+}
+
+/// One account's places; everything under them goes at logout.
+struct AccountPlaces: Sendable, Hashable {
+    let data: String
+    let cache: String
+    /// The key file, for those who asked for one instead of the desktop's key store.
+    let keyFile: String
+
+    var catalog: String { data + "/catalog.sqlite" }
+    var locks: String { data + "/locks" }
+    var blobs: String { cache + "/blobs" }
+    var thumbnails: String { cache + "/thumbnails" }
+
+    /// Makes the cache's folders, and refuses links in their place: what is written through one
+    /// would not go at logout.
+    func makeCacheFolders() throws(FileError) {
+        for folder in [cache, blobs, thumbnails] { try Directory.make(folder) }
+    }
+}

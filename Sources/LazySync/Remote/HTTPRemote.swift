@@ -1,0 +1,116 @@
+internal import SyncPlatform
+
+/// The server over HTTP, for one session.
+struct HTTPRemote: Remote {
+    private let client: HTTPClient
+    private let base: HTTPURL
+    private let session: Session
+    private let stallSeconds: Double
+
+    /// The largest manifest page, unpacked.
+    private static let pageLimit = 64 << 20
+
+    init(client: HTTPClient, base: HTTPURL, session: Session, stallSeconds: Double) {
+        self.client = client
+        self.base = base
+        self.session = session
+        self.stallSeconds = stallSeconds
+    }
+
+    func manifestPage(
+        after: UInt64, page: String?, limit: Int
+    ) async throws(RemoteFailure) -> ManifestPage {
+        var query = "after=\(after)&limit=\(limit)"
+        if let page { query += "&page=" + page.percentEscaped }
+        return try await manifest("v1/manifest?" + query)
+    }
+
+    func entries(_ ids: [EntryID]) async throws(RemoteFailure) -> ManifestPage {
+        let query = ids.map { "id=\($0)" }.joined(separator: "&")
+        return try await manifest("v1/manifest/entries?" + query)
+    }
+
+    func blob(
+        _ request: BlobRequest, into sink: any HTTPSink
+    ) async throws(RemoteFailure) -> HTTPHead {
+        try await authorized { (tokens) async throws(RemoteFailure) in
+            // Another origin gets no token: a record's address there is its own permission.
+            let elsewhere = tokens.blobs?.string
+            let path = (elsewhere ?? "v1/blobs/") + request.record
+            var http = try make(.get, path, token: elsewhere == nil ? tokens.token : nil)
+            try RemoteFailure.mapping {
+                if let range = request.range {
+                    try http.headers.add("Range", "bytes=\(range.lowerBound)-\(range.upperBound)")
+                }
+                if let tag = request.ifRange { try http.headers.add("If-Range", tag) }
+            }
+            http.bodyLimit = Int(clamping: request.limit)
+            http.redirects = .follow
+            do throws(RemoteFailure) {
+                return try await client.send(http, into: sink, accepts: [200, 206, 416])
+            } catch  where error.code == Problem.expiredRedirect {
+                // A presigned address may have expired: the first one gives a fresh one.
+                return try await client.send(http, into: sink, accepts: [200, 206, 416])
+            }
+        }
+    }
+
+    func endSession() async throws(RemoteFailure) {
+        _ = try await authorized { (tokens) async throws(RemoteFailure) in
+            let http = try make(.delete, "v1/sessions/current", token: tokens.token)
+            return try await client.send(http, into: BufferSink(limit: 0), accepts: [204])
+        }
+    }
+
+    // MARK: One request
+
+    private func manifest(_ path: String) async throws(RemoteFailure) -> ManifestPage {
+        let body = BufferSink(limit: Self.pageLimit)
+        let head = try await authorized { (tokens) async throws(RemoteFailure) in
+            var http = try make(.get, path, token: tokens.token)
+            http.bodyLimit = Self.pageLimit
+            http.compressed = true
+            return try await client.send(http, into: body, accepts: [200])
+        }
+        return ManifestPage(body: body.take(), linkedNext: head["link"].flatMap(NextLink.page))
+    }
+
+    /// Sends with the session's token; once more with a new one if that is what the server asks
+    /// for.
+    private func authorized<Result>(
+        _ send: (SessionTokens) async throws(RemoteFailure) -> Result
+    ) async throws(RemoteFailure) -> Result {
+        let tokens = try await session.tokens()
+        do throws(RemoteFailure) {
+            return try await send(tokens)
+        } catch  where error.reason == .signedOut && error.code == Problem.tokenExpired {
+            return try await sendAgain(try await session.renew(tokens), send)
+        } catch  where error.reason == .signedOut && error.code == Problem.sessionEnded {
+            // Only an answer to our token can mean this: another origin's 401 is its own trouble.
+            try await session.end(tokens)
+            throw error
+        }
+    }
+
+    private func sendAgain<Result>(
+        _ tokens: SessionTokens, _ send: (SessionTokens) async throws(RemoteFailure) -> Result
+    ) async throws(RemoteFailure) -> Result {
+        do throws(RemoteFailure) {
+            return try await send(tokens)
+        } catch  where error.reason == .signedOut && error.code == Problem.tokenExpired {
+            throw RemoteFailure(
+                .serverError, "the server refuses a token that it just gave", status: 401)
+        }
+    }
+
+    private func make(
+        _ method: HTTPRequest.Method, _ path: String, token: String?
+    ) throws(RemoteFailure) -> HTTPRequest {
+        try RemoteFailure.mapping {
+            var request = HTTPRequest(method, url: try base.resolving(path))
+            if let token { try request.headers.add("Authorization", "Bearer " + token) }
+            request.stallSeconds = stallSeconds
+            return request
+        }
+    }
+}
