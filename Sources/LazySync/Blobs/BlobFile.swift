@@ -1,0 +1,98 @@
+internal import SyncPlatform
+
+/// One record's plaintext in the cache, and its proof: a sparse file and a list of tags.
+///
+/// A chunk is here if and only if its tag is in the list and the chunk, sealed again, gives that
+/// tag. Nothing depends on the order in which a crash let writes through, so nothing is synced.
+final class BlobFile: Sendable {
+    let geometry: BlobGeometry
+    private let blob: SealedBlob
+    private let place: BlobPlace
+    private let bytes: File
+    private let tags: File
+
+    /// Opens a record's files for writing, and tells which chunks are here, each one proved.
+    ///
+    /// Costs reading and sealing what is here: about a second a gigabyte. The caller holds the
+    /// record's transfer lock.
+    static func open(
+        _ place: BlobPlace, _ blob: SealedBlob, _ geometry: BlobGeometry
+    ) throws(FileError) -> (BlobFile, ChunkSet) {
+        try Directory.make(place.folder)
+        // A complete file that was not marked, or no longer fits its mark, is a part again.
+        if let content = try place.contentPath() {
+            try FileSystem.setMode(content, 0o600)
+            try FileSystem.rename(content, to: place.part)
+        }
+        let file = BlobFile(
+            geometry: geometry, blob: blob, place: place,
+            bytes: try File(place.part, for: .readWriteOrCreate),
+            tags: try File(place.tags, for: .readWriteOrCreate))
+        try file.bytes.truncate(to: Int64(geometry.length))
+        return (file, try file.prove())
+    }
+
+    private init(
+        geometry: BlobGeometry, blob: SealedBlob, place: BlobPlace, bytes: File, tags: File
+    ) {
+        self.geometry = geometry
+        self.blob = blob
+        self.place = place
+        self.bytes = bytes
+        self.tags = tags
+    }
+
+    /// The folder that is this record's alone.
+    var folder: String { place.folder }
+
+    /// Writes verified plaintext of whole chunks in a row, and after it their tags.
+    func write(
+        _ plaintext: Span<UInt8>, tags newTags: Span<UInt8>, from chunk: Int
+    ) throws(FileError) {
+        try bytes.write(plaintext, at: Int64(geometry.plainRange(chunk).lowerBound))
+        try tags.write(newTags, at: Int64(chunk * BlobGeometry.tagSize))
+    }
+
+    /// Reads the plaintext of a chunk that is here.
+    func read(chunk: Int) throws(FileError) -> [UInt8] {
+        let range = geometry.plainRange(chunk)
+        return try bytes.read(count: range.count, at: Int64(range.lowerBound))
+    }
+
+    /// Gives the complete file its name, read-only, and tells its facts.
+    func publish(extension suffix: String) throws(FileError) -> (path: String, facts: FileFacts) {
+        try bytes.setMode(0o400)
+        let path = place.content(suffix)
+        try FileSystem.rename(place.part, to: path)
+        return (path, try bytes.facts())
+    }
+
+    private func prove() throws(FileError) -> ChunkSet {
+        var present = ChunkSet(count: geometry.chunkCount)
+        let size = BlobGeometry.tagSize
+        // No more memory than there are tags: the blob's length is only what an item says.
+        let count = min(try tags.facts().size, Int64(geometry.chunkCount * size))
+        let stored = try tags.read(count: Int(count), at: 0)
+        var scratch: [UInt8] = []
+        for chunk in 0..<(stored.count / size) {
+            let tag = stored.span.extracting(chunk * size..<(chunk + 1) * size)
+            // A hole in the list of tags reads as zeros.
+            guard !tag.isZero else { continue }
+            let plaintext = try read(chunk: chunk)
+            if blob.proves(
+                chunk: chunk, of: geometry, plaintext.span, tag: tag, scratch: &scratch)
+            {
+                present.insert(chunk)
+            }
+        }
+        return present
+    }
+}
+
+extension Span where Element == UInt8 {
+    /// Whether all bytes are zero.
+    fileprivate var isZero: Bool {
+        for index in indices where self[index] != 0 { return false }
+        return true
+    }
+}

@@ -1,0 +1,120 @@
+internal import SyncPlatform
+
+/// Verifies sealed bytes chunk by chunk and writes those that are right into the blob's file.
+final class ChunkStore: Sendable {
+    let file: BlobFile
+    let blob: SealedBlob
+    private let present: Locked<ChunkSet>
+    private let progress: @Sendable (ChunkSet) -> Void
+
+    /// What was wrong with some bytes.
+    struct Problem: Sendable {
+        var suspect: [Int] = []
+        var headerIsWrong = false
+        var fileError: FileError?
+    }
+
+    /// Stores into a file of which some chunks are here; `progress` is told of all that are.
+    init(
+        file: BlobFile, blob: SealedBlob, present: ChunkSet,
+        progress: @escaping @Sendable (ChunkSet) -> Void
+    ) {
+        self.file = file
+        self.blob = blob
+        self.present = Locked(present)
+        self.progress = progress
+    }
+
+    var geometry: BlobGeometry { file.geometry }
+    /// The chunks that are here.
+    var chunks: ChunkSet { present.withLock { $0 } }
+
+    /// Takes sealed bytes that begin where the blob, or one of its chunks, begins.
+    ///
+    /// Chunks that are here already are passed over, so a whole answer to a ranged request costs
+    /// nothing but its bytes.
+    func take(_ sealed: Span<UInt8>, at start: UInt64) -> Problem {
+        var problem = Problem()
+        var offset = 0
+        if start < UInt64(BlobGeometry.headerSize) {
+            guard start == 0, sealed.count >= BlobGeometry.headerSize,
+                isHeader(sealed.extracting(..<BlobGeometry.headerSize))
+            else {
+                problem.headerIsWrong = true
+                return problem
+            }
+            offset = BlobGeometry.headerSize
+        }
+        let here = chunks
+        var run = ChunkRun(first: geometry.chunk(at: start + UInt64(offset)))
+        for chunk in run.first..<geometry.chunkCount {
+            let length = geometry.plainSize(chunk) + BlobGeometry.tagSize
+            guard offset + length <= sealed.count else { break }
+            let bytes = sealed.extracting(offset..<offset + length)
+            offset += length
+            let isHere = here.contains(chunk)
+            if isHere || !run.append(chunk, bytes, blob, geometry) {
+                if !isHere { problem.suspect.append(chunk) }
+                problem.fileError = problem.fileError ?? write(run)
+                run = ChunkRun(first: chunk + 1)
+            }
+        }
+        problem.fileError = problem.fileError ?? write(run)
+        return problem
+    }
+
+    private func isHeader(_ bytes: Span<UInt8>) -> Bool {
+        do {
+            try blob.check(header: bytes)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func write(_ run: ChunkRun) -> FileError? {
+        guard run.count > 0 else { return nil }
+        do throws(FileError) {
+            try file.write(run.plaintext.span, tags: run.tags.span, from: run.first)
+        } catch {
+            return error
+        }
+        let now = present.withLock { present in
+            for chunk in run.first..<run.first + run.count { present.insert(chunk) }
+            return present
+        }
+        progress(now)
+        return nil
+    }
+}
+
+/// Verified chunks in a row, to be written at once.
+private struct ChunkRun {
+    let first: Int
+    private(set) var count = 0
+    private(set) var plaintext: [UInt8] = []
+    private(set) var tags: [UInt8] = []
+
+    init(first: Int) {
+        self.first = first
+    }
+
+    /// Opens a chunk at the end of the run; false if it is not that chunk of this blob.
+    mutating func append(
+        _ chunk: Int, _ sealed: Span<UInt8>, _ blob: SealedBlob, _ geometry: BlobGeometry
+    ) -> Bool {
+        let start = plaintext.count
+        let size = geometry.plainSize(chunk)
+        if count == 0 { plaintext.reserveCapacity(16 * BlobGeometry.chunkSize) }
+        plaintext.append(contentsOf: repeatElement(0, count: size))
+        var whole = plaintext.mutableSpan
+        var target = whole._mutatingExtracting(start..<start + size)
+        guard blob.open(chunk: chunk, of: geometry, sealed, into: &target) else {
+            plaintext.removeSubrange(start...)
+            return false
+        }
+        tags.append(copying: sealed.extracting(last: BlobGeometry.tagSize))
+        count += 1
+        return true
+    }
+}

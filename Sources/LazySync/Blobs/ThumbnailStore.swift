@@ -1,0 +1,85 @@
+internal import SyncPlatform
+
+/// Thumbnails as files, each under its final name; small, verified in memory before they are
+/// written.
+struct ThumbnailStore: Sendable {
+    let folder: String
+
+    /// The media types whose extension is worth having; any other thumbnail has none.
+    private static let suffixes = [
+        "image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/gif": ".gif",
+    ]
+
+    /// Where a record's thumbnail is, or would be.
+    func path(_ record: String, type: String) -> String {
+        path(record) + (Self.suffixes[type] ?? "")
+    }
+
+    private func path(_ record: String) -> String {
+        let hash = BlobPlace.hash(record)
+        return "\(folder)/\(hash.prefix(2))/\(hash.dropFirst(2))"
+    }
+
+    /// Writes a verified thumbnail; one that a crash left half-written makes way.
+    func write(_ bytes: Span<UInt8>, to path: String) throws(FileError) {
+        let file: File
+        do {
+            file = try create(path)
+        } catch {
+            switch error.code {
+            case .notFound: try Directory.make(FileSystem.folder(of: path))
+            case .exists: try FileSystem.remove(path)
+            default: throw error
+            }
+            file = try create(path)
+        }
+        do {
+            try file.write(bytes, at: 0)
+        } catch {
+            _ = try? FileSystem.remove(path)
+            throw error
+        }
+    }
+
+    /// Removes a record's thumbnail, under whichever extension it is.
+    func remove(_ record: String) throws(FileError) {
+        for suffix in [""] + Self.suffixes.values {
+            try FileSystem.remove(path(record) + suffix)
+        }
+    }
+
+    private func create(_ path: String) throws(FileError) -> File {
+        try File(path, for: .create)
+    }
+
+    /// The tags of a sealed blob's chunks: what proves the file later, without the network.
+    static func tags(of sealed: Span<UInt8>, _ geometry: BlobGeometry) -> [UInt8] {
+        var tags: [UInt8] = []
+        for chunk in 0..<geometry.chunkCount {
+            let end = Int(geometry.sealedRange(chunk).upperBound)
+            tags.append(copying: sealed.extracting(end - BlobGeometry.tagSize..<end))
+        }
+        return tags
+    }
+
+    /// Whether a file is the thumbnail that these tags are of.
+    func proves(
+        _ path: String, _ blob: SealedBlob, _ geometry: BlobGeometry, tags: [UInt8]
+    ) -> Bool {
+        let size = BlobGeometry.tagSize
+        guard tags.count == geometry.chunkCount * size,
+            let bytes = try? File(path, for: .read).readAll(limit: Int(geometry.length)),
+            UInt64(bytes.count) == geometry.length
+        else { return false }
+        var scratch: [UInt8] = []
+        for chunk in 0..<geometry.chunkCount {
+            let range = geometry.plainRange(chunk)
+            let tag = tags.span.extracting(chunk * size..<(chunk + 1) * size)
+            let plaintext = bytes.span.extracting(Int(range.lowerBound)..<Int(range.upperBound))
+            guard
+                blob.proves(chunk: chunk, of: geometry, plaintext, tag: tag, scratch: &scratch)
+            else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,147 @@
+internal import SyncPlatform
+
+/// One transfer: the record's lock, its missing chunks, and what is noted if they do not come.
+extension Materializer {
+    /// Brings one record here under its lock, and tells what came of it, once for all who wait.
+    func transfer(
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, _ watchers: Watchers
+    ) async throws -> Fetched {
+        changed(row.key, .pending, 0)
+        do {
+            let fetched = try await fetchUnderLock(row, ref, again: again, watchers)
+            changed(row.key, .here, row.size)
+            return fetched
+        } catch {
+            let cause = Self.isGone(error) ? await cause(of: error, row, ref) : error
+            if cause is AddressChanged {
+                changed(row.key, .remote, 0)
+                throw cause
+            }
+            throw await note(cause, row, ref.recordName)
+        }
+    }
+
+    private func fetchUnderLock(
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, _ watchers: Watchers
+    ) async throws -> Fetched {
+        let record = ref.recordName
+        let keys = try await access.keys()
+        guard let geometry = BlobGeometry(length: UInt64(row.size)) else {
+            throw SyncError(.unavailable(.addressInvalid), "open", "a size that cannot be")
+        }
+        var opener = RefOpener(keys: keys, account: account)
+        let blob = opener.blob(
+            ref.packed.span, entry: row.key.item, attachment: row.key.id, role: .original)
+        // Every address unwrapped when it came, so it is the key that is another one now.
+        guard let blob else { throw SyncError.anotherKey("open \(row.key.id)") }
+        let held = try await takeLock(record)
+        defer { withExtendedLifetime(held) {} }
+        // Whoever held the lock may have brought the bytes meanwhile.
+        if !again, let path = try await here(try await self.row(row.key), ref) {
+            return Fetched(path: path)
+        }
+        try await catalog.want(record, through: row.row)
+        return try await fetch(row, record, blob, geometry, watchers)
+    }
+
+    private func fetch(
+        _ row: AttachmentRow, _ record: String, _ blob: SealedBlob, _ geometry: BlobGeometry,
+        _ watchers: Watchers
+    ) async throws -> Fetched {
+        let place = BlobPlace(record: record, under: places.blobs)
+        let (file, present) = try await Blocking.run { [places] in
+            try places.makeCacheFolders()
+            return try BlobFile.open(place, blob, geometry)
+        }
+        let key = row.key
+        let store = ChunkStore(file: file, blob: blob, present: present) { [changed] chunks in
+            watchers.tell(file, chunks)
+            changed(key, .pending, geometry.plainBytes(of: chunks))
+        }
+        watchers.tell(file, present)
+        var fetched = Fetched(path: "")
+        var cleared: [UnavailableReason] = [.diskFull, .keyMissing]
+        if !present.isComplete {
+            let remote = try await access.remote()
+            var transfer = BlobTransfer(
+                record: record, store: store, remote: remote, policy: policy, clock: clock)
+            do {
+                try await transfer.run()
+            } catch {
+                throw TransferFailure(
+                    cause: error, verified: geometry.plainBytes(of: store.chunks),
+                    attempts: transfer.attempts.withoutProgress)
+            }
+            fetched.bytes = geometry.plainBytes(of: store.chunks) - geometry.plainBytes(of: present)
+            fetched.requests = transfer.requests
+            cleared += [.offline, .throttled, .signedOut]
+        }
+        let suffix = BlobPlace.suffix(of: row.name)
+        let (path, facts) = try file.publish(extension: suffix)
+        let mark = HereMark(boot: try System.bootID(), facts: facts)
+        try await catalog.markHere(record, through: row.row, mark, clearing: cleared)
+        return Fetched(path: path, bytes: fetched.bytes, requests: fetched.requests)
+    }
+
+    /// Takes the record's lock, waiting for whoever has it; it dies with its holder.
+    private func takeLock(_ record: String) async throws -> FileLock.Token {
+        while true {
+            if let held = try locks.tryLock(record) { return held }
+            try await clock.wait(.milliseconds(50))
+        }
+    }
+
+    // MARK: Failures
+
+    /// A transfer's end without success, with what it had reached.
+    struct TransferFailure: Error {
+        let cause: any Error
+        let verified: Int64
+        let attempts: Int
+    }
+
+    /// The record is gone, and the attachment has a newer address by now.
+    struct AddressChanged: Error {}
+
+    private static func isGone(_ error: any Error) -> Bool {
+        let failure = (error as? TransferFailure)?.cause as? RemoteFailure
+        return failure?.reason == .notFound
+    }
+
+    /// Why a record is gone: it may only be this catalog's old address, so it pulls once to know.
+    ///
+    /// What kept the catalog from being brought up to date is the reason then: nothing is known.
+    private func cause(
+        of gone: any Error, _ row: AttachmentRow, _ ref: CloudBlobRef
+    ) async -> any Error {
+        do throws(SyncError) {
+            try await access.pullOnce()
+            let now = try await self.row(row.key)
+            return now.ref?.recordName == ref.recordName ? gone : AddressChanged()
+        } catch {
+            return error
+        }
+    }
+
+    /// Notes why the bytes did not come, once for all who waited, and answers it.
+    private func note(_ error: any Error, _ row: AttachmentRow, _ record: String) async -> SyncError
+    {
+        let failure = error as? TransferFailure
+        let cause = failure?.cause ?? error
+        let known = SyncError("open \(row.key.id)", cause)
+        let verified = failure?.verified ?? 0
+        guard case .unavailable(let reason) = known.code else {
+            changed(row.key, .remote, verified)
+            return known
+        }
+        var evidence = known.failure?.evidence ?? Evidence()
+        evidence.bytes = verified
+        evidence.attempts = failure?.attempts ?? 0
+        evidence.lastAttempt = Timestamp(seconds: clock.now)
+        evidence.nextAttempt = known.failure?.nextAttempt(after: clock.now)
+        // A disk too full for this note must not hide what it was about.
+        try? await catalog.markFailed(record, through: row.row, reason, evidence)
+        changed(row.key, .unavailable(reason), verified)
+        return known
+    }
+}

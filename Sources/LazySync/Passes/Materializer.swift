@@ -1,0 +1,163 @@
+internal import SyncPlatform
+
+/// Brings the bytes that somebody opens, each record once however many ask.
+actor Materializer {
+    let account: AccountID
+    let catalog: Catalog
+    let places: AccountPlaces
+    let access: any AccountAccess
+    let locks: TransferLocks
+    let policy: Backoff
+    let clock: any WaitingClock
+    let changed: @Sendable (AttachmentKey, BlobState, Int64) -> Void
+    private var running: [String: Running] = [:]
+    private var transfers = 0
+
+    /// What opening needs beyond the catalog; asked for only when the bytes are not here.
+    protocol AccountAccess: Sendable {
+        /// The account's keys, from the key store.
+        func keys() async throws(SyncError) -> AccountKeys
+        func remote() async throws(SyncError) -> any Remote
+        /// Brings the catalog up to date once: a record that is gone may have a new address.
+        func pullOnce() async throws(SyncError)
+    }
+
+    /// Addresses of one attachment that are tried in a row.
+    private static let mostAddresses = 3
+
+    /// A transfer that is going on, and those who wait for it.
+    private struct Running {
+        let number: Int
+        let task: Task<Fetched, any Error>
+        let watchers: Watchers
+        var waiting = 0
+    }
+
+    /// What a transfer cost.
+    struct Fetched: Sendable {
+        let path: String
+        var bytes: Int64 = 0
+        var requests = 0
+    }
+
+    init(
+        account: AccountID, catalog: Catalog, places: AccountPlaces, access: any AccountAccess,
+        policy: Backoff, clock: any WaitingClock,
+        changed: @escaping @Sendable (AttachmentKey, BlobState, Int64) -> Void
+    ) {
+        self.account = account
+        self.catalog = catalog
+        self.places = places
+        self.access = access
+        self.policy = policy
+        self.clock = clock
+        self.changed = changed
+        locks = TransferLocks(places)
+    }
+
+    /// The path of an attachment's verified bytes; they are brought here first if they must.
+    ///
+    /// `watch` is told of the chunks that are here while the transfer goes on.
+    func file(
+        _ key: AttachmentKey, again: Bool = false, watch: Watchers.Watcher? = nil
+    ) async throws(SyncError) -> MaterializedFile {
+        var isAgain = again
+        for _ in 0..<Self.mostAddresses {
+            let row = try await row(key)
+            if let reason = row.address.reason {
+                throw SyncError(.unavailable(reason), "open \(key.id)", reason.help)
+            }
+            guard let ref = row.ref else {
+                throw SyncError(.unavailable(.addressMissing), "open \(key.id)", "no address")
+            }
+            if !isAgain, let path = try await here(row, ref) {
+                return MaterializedFile(
+                    key: key, path: path, size: row.size, bytesFetched: 0, requests: 0)
+            }
+            do {
+                let fetched = try await join(row, ref, again: isAgain, watch)
+                return MaterializedFile(
+                    key: key, path: fetched.path, size: row.size, bytesFetched: fetched.bytes,
+                    requests: fetched.requests)
+            } catch is AddressChanged {
+                isAgain = false
+            } catch {
+                throw SyncError("open \(key.id)", error)
+            }
+        }
+        throw SyncError(
+            .unavailable(.notFound), "open \(key.id)",
+            "its address changes faster than it can be read")
+    }
+
+    /// The path of a file that is here and still the one that was proved; nil otherwise.
+    ///
+    /// Needs neither the key store nor the network.
+    func here(_ row: AttachmentRow, _ ref: CloudBlobRef) async throws(SyncError) -> String? {
+        guard let mark = row.blob?.mark else { return nil }
+        return try SyncError.mapping("open \(row.key.id)") {
+            let place = BlobPlace(record: ref.recordName, under: places.blobs)
+            // Under the extension of this attachment's name, or of another one's with this record.
+            let expected = place.content(BlobPlace.suffix(of: row.name))
+            let facts = try FileSystem.facts(expected)
+            let path = facts == nil ? try place.contentPath() : expected
+            guard let path, let facts = try facts ?? FileSystem.facts(path) else { return nil }
+            return try HereMark(boot: System.bootID(), facts: facts) == mark ? path : nil
+        }
+    }
+
+    /// What is being fetched now, here or by another process.
+    nonisolated func pending() throws(SyncError) -> TransferLocks.Held {
+        try SyncError.mapping("read the transfer locks") { try locks.held() }
+    }
+
+    /// The attachment as the catalog has it now.
+    func row(_ key: AttachmentKey) async throws(SyncError) -> AttachmentRow {
+        guard let row = try await catalog.attachment(key) else {
+            throw SyncError(.noSuchID, "open \(key.id)", "there is no attachment \(key)")
+        }
+        return row
+    }
+
+    // MARK: One transfer for many
+
+    /// Waits for the record's transfer, which begins with the first who asks and ends with the
+    /// last.
+    private func join(
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, _ watch: Watchers.Watcher?
+    ) async throws -> Fetched {
+        let record = ref.recordName
+        var transfer = running[record] ?? begin(row, ref, again: again)
+        transfer.waiting += 1
+        running[record] = transfer
+        let ticket = watch.map { transfer.watchers.add($0) }
+        defer {
+            if let ticket { transfer.watchers.remove(ticket) }
+            leave(record, transfer.number)
+        }
+        return try await transfer.task.valueUnlessCancelled()
+    }
+
+    private func begin(_ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool) -> Running {
+        transfers += 1
+        let (number, watchers) = (transfers, Watchers())
+        let task = Task {
+            // Whoever asks from here on, be it a moment later, asks anew.
+            defer { end(ref.recordName, number) }
+            return try await self.transfer(row, ref, again: again, watchers)
+        }
+        return Running(number: number, task: task, watchers: watchers)
+    }
+
+    private func end(_ record: String, _ number: Int) {
+        if running[record]?.number == number { running[record] = nil }
+    }
+
+    private func leave(_ record: String, _ number: Int) {
+        guard let transfer = running[record], transfer.number == number else { return }
+        running[record]?.waiting -= 1
+        guard transfer.waiting == 1 else { return }
+        running[record] = nil
+        transfer.task.cancel()
+    }
+}

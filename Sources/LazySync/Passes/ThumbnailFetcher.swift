@@ -1,0 +1,166 @@
+internal import SyncPlatform
+
+/// Fetches thumbnails, many at a time, newest first.
+///
+/// Each one ends here or failed with its reason; one bad thumbnail never stops the others. What is
+/// the device's, the host's or the account's trouble stops all of them, and they stay due.
+struct ThumbnailFetcher {
+    let account: AccountID
+    let keys: AccountKeys
+    let catalog: Catalog
+    let store: ThumbnailStore
+    let locks: TransferLocks
+    let fetcher: SmallBlob
+    /// Brings a whole photo that has no thumbnail of its own.
+    let materialize: @Sendable (AttachmentKey) async throws(SyncError) -> MaterializedFile
+    var changed: @Sendable (AttachmentKey, BlobState) -> Void = { _, _ in }
+    /// Told of the thumbnails that are done so far.
+    var progress: @Sendable (Int) -> Void = { _ in }
+
+    /// Transfers at once; HTTP/1.1 gets as many connections.
+    static let concurrency = 16
+    /// The largest thumbnail that is fetched at all, in bytes.
+    static let largest: UInt64 = 16 << 20
+    private static let batch = 1_024
+
+    /// What a run brought.
+    struct Outcome: Sendable {
+        var done = 0
+        var bytes: Int64 = 0
+        /// What stopped it, if anything did.
+        var stopped: SyncError?
+    }
+
+    /// Fetches everything that is due, after whoever is at it now.
+    func run() async throws(SyncError) -> Outcome {
+        try await SyncError.mapping("fetch thumbnails") {
+            while true {
+                if let held = try locks.tryLockThumbnails() {
+                    defer { withExtendedLifetime(held) {} }
+                    return try await fetchDue()
+                }
+                try await fetcher.clock.wait(.milliseconds(50))
+            }
+        }
+    }
+
+    /// Fetches one, due or not; nil if somebody else is fetching it.
+    func fetchOne(_ work: ThumbnailWork) async throws(SyncError) -> ThumbnailResult? {
+        let held = try SyncError.mapping("fetch a thumbnail") {
+            try work.ref.map { try locks.tryLock($0.recordName) } ?? nil
+        }
+        guard work.ref == nil || held != nil else { return nil }
+        defer { withExtendedLifetime(held) {} }
+        changed(work.key, .pending)
+        let result = await fetch(work)
+        if let stopped = result.stopped { throw stopped }
+        return result.result
+    }
+
+    private struct One: Sendable {
+        var result: ThumbnailResult?
+        var received = 0
+        var stopped: SyncError?
+    }
+
+    private func fetchDue() async throws -> Outcome {
+        var outcome = Outcome()
+        var last: ThumbnailWork?
+        while outcome.stopped == nil {
+            let work = try await catalog.dueThumbnails(after: last, limit: Self.batch)
+            guard !work.isEmpty else { break }
+            last = work.last
+            let results = await fetch(work, &outcome)
+            try await catalog.save(results)
+            for result in results { changed(result.work.key, Self.state(of: result)) }
+            try Task.checkCancellation()
+        }
+        return outcome
+    }
+
+    private func fetch(
+        _ work: [ThumbnailWork], _ outcome: inout Outcome
+    ) async -> [ThumbnailResult] {
+        var results: [ThumbnailResult] = []
+        var rest = work[...]
+        await withTaskGroup(of: One.self) { group in
+            for next in rest.prefix(Self.concurrency) {
+                group.addTask { await fetch(next) }
+            }
+            rest = rest.dropFirst(Self.concurrency)
+            while let one = await group.next() {
+                outcome.bytes += Int64(one.received)
+                if let result = one.result {
+                    results.append(result)
+                    outcome.done += 1
+                }
+                if let stopped = one.stopped { outcome.stopped = outcome.stopped ?? stopped }
+                progress(outcome.done)
+                guard outcome.stopped == nil, !Task.isCancelled, let next = rest.popFirst() else {
+                    continue
+                }
+                group.addTask { await fetch(next) }
+            }
+        }
+        return results
+    }
+
+    @concurrent
+    private func fetch(_ work: ThumbnailWork) async -> One {
+        do {
+            guard let ref = work.ref else { return try await fetchWhole(work) }
+            guard let geometry = BlobGeometry(length: work.size) else {
+                return One(result: ThumbnailResult(work: work, state: .addressInvalid, tags: []))
+            }
+            var opener = RefOpener(keys: keys, account: account)
+            let blob = opener.blob(
+                ref.packed.span, entry: work.key.item, attachment: work.key.id, role: .thumbnail)
+            // Every address unwrapped when it came, so it is the key that is another one now.
+            guard let blob else { throw SyncError.anotherKey("fetch thumbnails") }
+            let fetched = try await fetcher.fetch(ref.recordName, blob, geometry)
+            try store.write(
+                fetched.plaintext.span, to: store.path(ref.recordName, type: work.type))
+            return One(
+                result: ThumbnailResult(work: work, state: .here, tags: fetched.tags),
+                received: fetched.received)
+        } catch let failure as RemoteFailure {
+            // A stall or a cut is this transfer's trouble; no connection at all is everybody's.
+            let isOwn = !failure.reason.isShared || failure.isBrokenTransfer
+            guard isOwn, !failure.isCancelled else {
+                return One(stopped: SyncError("fetch thumbnails", failure))
+            }
+            return One(result: Self.failed(work, failure.reason))
+        } catch {
+            return One(stopped: SyncError("fetch thumbnails", error))
+        }
+    }
+
+    private func fetchWhole(_ work: ThumbnailWork) async throws -> One {
+        do throws(SyncError) {
+            let file = try await materialize(work.key)
+            return One(
+                result: ThumbnailResult(work: work, state: .here, tags: []),
+                received: Int(file.bytesFetched))
+        } catch {
+            let isBroken = error.failure?.isBrokenTransfer == true
+            guard case .unavailable(let reason) = error.code, !reason.isShared || isBroken else {
+                return One(stopped: error)
+            }
+            return One(result: Self.failed(work, reason))
+        }
+    }
+
+    private static func failed(
+        _ work: ThumbnailWork, _ reason: UnavailableReason
+    ) -> ThumbnailResult {
+        ThumbnailResult(work: work, state: .failed, tags: [], reason: reason)
+    }
+
+    private static func state(of result: ThumbnailResult) -> BlobState {
+        switch result.state {
+        case .here: .here
+        case .addressInvalid: .unavailable(.addressInvalid)
+        default: .unavailable(result.reason ?? .serverError)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+internal import SyncPlatform
+
+/// Bytes: opening, streaming, saving, thumbnails, and asking again.
+extension SyncEngine {
+    /// Brings an attachment's bytes here, verified, and answers the file; at once if they are here.
+    ///
+    /// `progress` is told of the verified bytes and of how many there are.
+    /// - Throws: `unavailable` with the reason; the list shows the same reason from then on.
+    public func materialize(
+        _ key: AttachmentKey, progress: (@Sendable (Int64, Int64) -> Void)? = nil
+    ) async throws(SyncError) -> MaterializedFile {
+        try requireOpen("open \(key.id)")
+        return try await materializer.file(key, watch: Self.watcher(progress))
+    }
+
+    /// Asks again for an attachment that is unavailable, with a new request, and tells what came.
+    public func retry(
+        _ key: AttachmentKey, progress: (@Sendable (Int64, Int64) -> Void)? = nil
+    ) async throws(SyncError) -> Explanation {
+        try requireOpen("retry \(key.id)")
+        let before = try await explain(key)
+        // Marked as here and gone from the cache is not here.
+        if before.path != nil { return before }
+        if before.recordName == nil { try await pullOnce() }
+        do throws(SyncError) {
+            _ = try await materializer.file(key, again: true, watch: Self.watcher(progress))
+        } catch {
+            guard case .unavailable = error.code else { throw error }
+        }
+        return try await explain(key)
+    }
+
+    /// Streams verified bytes in order while they come.
+    ///
+    /// `write` may block, and may throw to stop.
+    public func stream(
+        _ key: AttachmentKey, write: @escaping @Sendable (Span<UInt8>) throws -> Void
+    ) async throws(SyncError) -> MaterializedFile {
+        try requireOpen("open \(key.id)")
+        return try await SyncError.mapping("open \(key.id)") {
+            try await ByteStream(materializer: materializer, key: key, write: write).run()
+        }
+    }
+
+    /// Copies verified bytes to a folder, under a safe form of their own name, or to a new file.
+    ///
+    /// Never over another file.
+    public func save(
+        _ key: AttachmentKey, to destination: String
+    ) async throws(SyncError) -> String {
+        try SyncError.mapping("save \(key.id)") { try SaveName.check(destination) }
+        let file = try await materialize(key)
+        guard let row = try await catalog.attachment(key) else {
+            throw SyncError(.noSuchID, "save", "there is no attachment \(key)")
+        }
+        return try await SyncError.mapping("save \(key.id)") {
+            try await Blocking.run { try SaveName.copy(file.path, as: row.name, to: destination) }
+        }
+    }
+
+    /// Answers an attachment's thumbnail; fetches it if it is not here.
+    public func thumbnail(_ key: AttachmentKey) async throws(SyncError) -> MaterializedFile {
+        try requireOpen("open the thumbnail of \(key.id)")
+        guard let row = try await catalog.attachment(key) else {
+            throw SyncError(.noSuchID, "open a thumbnail", "there is no attachment \(key)")
+        }
+        switch row.thumbnail {
+        case .none:
+            throw SyncError(
+                .unavailable(.addressMissing), "open a thumbnail", "it has no thumbnail",
+                hint: "open the attachment itself")
+        case .addressAbsent, .addressInvalid:
+            let reason: UnavailableReason =
+                row.thumbnail == .addressAbsent ? .addressMissing : .addressInvalid
+            throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
+        default: break
+        }
+        // A small photo without a thumbnail is its own.
+        guard row.thumbnailRef != nil else { return try await materializer.file(key) }
+        do throws(SyncError) {
+            return try await fetchThumbnail(key)
+        } catch  where error.code == .unavailable(.notFound) {
+            // It may only be this catalog's old address.
+            try await pullOnce()
+            let now = try await catalog.attachment(key)?.thumbnailRef
+            guard let now, now.recordName != row.thumbnailRef?.recordName else { throw error }
+            return try await fetchThumbnail(key)
+        }
+    }
+
+    // MARK: Thumbnails
+
+    func fetchThumbnails(
+        _ progress: (@Sendable (RestoreProgress) -> Void)?
+    ) async throws(SyncError) -> Int64 {
+        try await catalog.renewFailedThumbnails()
+        let due = try await catalog.tallies()[.thumbnailsDue] ?? 0
+        guard due > 0 else { return 0 }
+        var fetcher = try await thumbnailFetcher()
+        if let progress {
+            fetcher.progress = { done in
+                progress(RestoreProgress(phase: .thumbnails, done: done, total: due, bytes: 0))
+            }
+        }
+        let outcome = try await fetcher.run()
+        if let stopped = outcome.stopped {
+            guard try await note(stopped) else { throw stopped }
+        }
+        return outcome.bytes
+    }
+
+    private func thumbnailFetcher() async throws(SyncError) -> ThumbnailFetcher {
+        try SyncError.mapping("open the cache") { try opened.places.makeCacheFolders() }
+        let remote = try await opened.remote()
+        var policy = configuration.policy
+        // A thumbnail that does not come in a few tries must not hold up the others.
+        policy.attempts = min(policy.attempts, 3)
+        return ThumbnailFetcher(
+            account: opened.scope.account, keys: try await opened.keys(), catalog: catalog,
+            store: thumbnails, locks: TransferLocks(opened.places),
+            fetcher: SmallBlob(remote: remote, policy: policy, clock: configuration.clock),
+            materialize: { [materializer] key throws(SyncError) in
+                try await materializer.file(key)
+            },
+            changed: { [broadcast] key, state in broadcast.send(.thumbnail(key, state)) })
+    }
+
+    /// One fetch for all who ask at the same time; it goes on if they change their mind.
+    private func fetchThumbnail(_ key: AttachmentKey) async throws(SyncError) -> MaterializedFile {
+        let task =
+            openingThumbnails[key]
+            ?? Task {
+                defer { openingThumbnails[key] = nil }
+                return try await self.bringThumbnail(key)
+            }
+        openingThumbnails[key] = task
+        return try await SyncError.mapping("open a thumbnail") {
+            try await task.valueUnlessCancelled()
+        }
+    }
+
+    private func bringThumbnail(_ key: AttachmentKey) async throws(SyncError) -> MaterializedFile {
+        let fetcher = try await thumbnailFetcher()
+        while true {
+            guard let row = try await catalog.attachment(key),
+                let (work, tags) = try await catalog.thumbnail(key)
+            else { throw SyncError(.noSuchID, "open a thumbnail", "there is no attachment \(key)") }
+            // It is held in memory, and its size is whatever another client wrote.
+            guard work.size <= ThumbnailFetcher.largest else {
+                throw SyncError(
+                    .unavailable(.tooLarge), "open a thumbnail", "it is too large for a thumbnail",
+                    hint: "open the attachment itself")
+            }
+            let path = thumbnails.path(work.ref?.recordName ?? "", type: work.type)
+            var file = MaterializedFile(
+                key: key, path: path, size: Int64(work.size), bytesFetched: 0, requests: 0)
+            if row.thumbnail == .here, try await proves(path, work, tags) { return file }
+            guard let result = try await fetchOne(work, fetcher) else { continue }
+            try await catalog.save([result])
+            if let reason = result.reason {
+                throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
+            }
+            (file.bytesFetched, file.requests) = (file.size, 1)
+            return file
+        }
+    }
+
+    /// Fetches one thumbnail; nil if somebody else was at it, who is waited for a little.
+    private func fetchOne(
+        _ work: ThumbnailWork, _ fetcher: ThumbnailFetcher
+    ) async throws(SyncError) -> ThumbnailResult? {
+        do throws(SyncError) {
+            if let result = try await fetcher.fetchOne(work) { return result }
+        } catch {
+            _ = try? await note(error)
+            throw error
+        }
+        try await SyncError.mapping("wait for a thumbnail") {
+            try await configuration.clock.wait(.milliseconds(50))
+        }
+        return nil
+    }
+
+    private func proves(
+        _ path: String, _ work: ThumbnailWork, _ tags: [UInt8]
+    ) async throws(SyncError) -> Bool {
+        var opener = RefOpener(keys: try await opened.keys(), account: opened.scope.account)
+        guard let ref = work.ref, let geometry = BlobGeometry(length: work.size),
+            let blob = opener.blob(
+                ref.packed.span, entry: work.key.item, attachment: work.key.id, role: .thumbnail)
+        else { return false }
+        return thumbnails.proves(path, blob, geometry, tags: tags)
+    }
+
+    private static func watcher(
+        _ progress: (@Sendable (Int64, Int64) -> Void)?
+    ) -> Watchers.Watcher? {
+        guard let progress else { return nil }
+        return { file, chunks in
+            progress(file.geometry.plainBytes(of: chunks), Int64(file.geometry.length))
+        }
+    }
+}

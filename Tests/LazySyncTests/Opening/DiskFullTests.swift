@@ -1,0 +1,117 @@
+import Foundation
+import SyncPlatform
+import Testing
+
+@testable import LazySync
+@testable import MockServer
+@testable import TestSupport
+
+/// A small file system of its own, where one may be mounted.
+struct SmallDisk {
+    let path: String
+
+    /// Mounts it; nil where that is not allowed.
+    init?(at path: String, kilobytes: Int) throws {
+        self.path = path
+        try Directory.make(path)
+        guard Self.run("-t", "tmpfs", "-o", "mode=700,size=\(kilobytes)k", "tmpfs", path) else {
+            return nil
+        }
+    }
+
+    func resize(kilobytes: Int) {
+        #expect(Self.run("-o", "remount,size=\(kilobytes)k", path))
+    }
+
+    func remove() {
+        _ = Self.run(tool: "umount", "-l", path)
+    }
+
+    private static func run(tool: String = "mount", _ arguments: String...) -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [tool] + arguments
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
+    /// Whether this test may mount anything.
+    static let isAllowed: Bool = {
+        let path = FileManager.default.temporaryDirectory
+            .appending(path: "lazysync-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        guard let disk = try? SmallDisk(at: path, kilobytes: 64) else { return false }
+        disk.remove()
+        return true
+    }()
+}
+
+/// A disk without room.
+@Suite(.timeLimit(.minutes(10)), .enabled(if: SmallDisk.isAllowed, "mounting is not allowed here"))
+struct DiskFullTests {
+    @Test func `a full cache is diskFull, keeps its chunks, and goes on when there is room`()
+        async throws
+    {
+        var disk: SmallDisk?
+        defer { disk?.remove() }
+        try await withOneFile(40 * 65_536) { configuration in
+            disk = try? SmallDisk(at: known(configuration.home) + "/cache", kilobytes: 1_600)
+        } _: { file in
+            let disk = try #require(disk)
+            let error = await #expect(throws: SyncError.self) {
+                try await file.engine.materialize(file.key)
+            }
+            #expect(error?.code == .unavailable(.diskFull))
+            let full = try await file.engine.explain(file.key)
+            #expect(full.attachment.state == .unavailable(.diskFull))
+            #expect(file.requests.count == 1, "no request can make room")
+            let kept = Int(full.evidence.bytes / 65_536)
+            #expect(kept > 0 && kept < 25)
+            // It lies over what was asked for, and nothing else.
+            let other = file.account.add("Another", TestFile("other", size: 10))
+            file.account.push()
+            _ = try await file.engine.restore()
+            let state = try await file.engine.explain(other.key()).attachment.state
+            #expect(state == .remote)
+            disk.resize(kilobytes: 8_000)
+            try await file.open(requests: 1)
+            #expect(file.ranges.last == file.range(from: kept))
+            let found = try await file.engine.explain(file.key)
+            #expect(found.attachment.state == .here)
+            let conditions = try await file.engine.catalog.conditions()
+            #expect(conditions.isEmpty)
+        }
+    }
+
+    @Test func `a full disk leaves no half thumbnail, and none is lost`() async throws {
+        let account = TestAccount()
+        for index in 0..<12 {
+            account.add("Photo \(index)", .photo("p\(index).jpg", thumb: 60_000))
+        }
+        account.push()
+        var disk: SmallDisk?
+        defer { disk?.remove() }
+        try await withHome(account) { home in
+            disk = try SmallDisk(at: known(home.configuration.home) + "/cache", kilobytes: 300)
+            let engine = try await home.enter()
+            let report = try await engine.restore()
+            #expect(!report.isComplete && report.thumbnailsHere < 12)
+            let conditions = try await engine.catalog.conditions()
+            #expect(conditions[.diskFull] != nil)
+            for case let name as String in FileManager.default.enumerator(
+                atPath: try home.accountPlaces.thumbnails) ?? .init()
+            {
+                let path = try home.accountPlaces.thumbnails + "/" + name
+                let facts = try #require(try FileSystem.facts(path))
+                #expect(facts.kind == .directory || facts.size == 60_000, "\(name)")
+            }
+            disk?.resize(kilobytes: 4_000)
+            let again = try await engine.restore()
+            #expect(again.isComplete && again.thumbnailsHere == 12)
+            let left = try await engine.catalog.conditions()
+            #expect(left.isEmpty)
+        }
+    }
+}
