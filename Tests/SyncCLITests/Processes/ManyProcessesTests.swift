@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import MockServer
+
+/// Several commands on one home at the same moment.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `Many commands at once` {
+    @Test func `refresh an expired token once, and nobody is signed out`() async throws {
+        let device = try await Device.restored()
+        let files = Array(device.account.files.filter { $0.size > 100 }.prefix(6))
+        device.server.expireTokens()
+        device.server.log.clear()
+        let commands = try files.map { try device.start(["open", $0.id]) }
+        let results = try await commands.asyncMap { try await $0.result() }
+        for result in results { #expect(result.exit == 0, "\(result)") }
+        #expect(try await sha256(results.map(\.line)) == files.map(\.sha256))
+        #expect(device.server.log.count { $0.path == "/v1/sessions/refresh" } == 1)
+        try await device.done("restore", "--no-thumbnails")
+        #expect(try await device.done("status", "--json").object["session"] as? String == "active")
+    }
+
+    @Test func `refresh a token of which one was killed in the middle, and nobody is signed out`()
+        async throws
+    {
+        let device = try await Device.restored()
+        let files = Array(device.account.files.filter { $0.size > 100 }.prefix(4))
+        device.server.expireTokens()
+        let gate = FaultGate()
+        device.server.faults.add(.post("/v1/sessions/refresh"), times: 1, .hold(gate))
+        let first = try device.start(["open", files[0].id])
+        try await gate.reached()
+        let others = try files.dropFirst().map { try device.start(["open", $0.id]) }
+        first.signal(SIGKILL)
+        _ = try await first.result()
+        gate.open()
+        for command in others {
+            let result = try await command.result()
+            #expect(result.exit == 0, "\(result)")
+        }
+        try await device.done("open", files[0].id)
+    }
+
+    @Test func `fetch one file once`() async throws {
+        let device = try await Device.restored()
+        let file = try device.account.large
+        let gate = FaultGate()
+        device.server.faults.add(
+            try await device.match(file), times: 1, .stall(at: .bytes(1_000_000), gate))
+        let commands = try (0..<8).map { _ in try device.start(["open", file.id]) }
+        try await gate.reached()
+        gate.open()
+        let results = try await commands.asyncMap { try await $0.result() }
+        for result in results { #expect(result.exit == 0, "\(result)") }
+        #expect(Set(results.map(\.line)).count == 1)
+        #expect(try await sha256([results[0].line]) == [file.sha256])
+        #expect(try await device.requests(for: file).count == 1)
+    }
+
+    @Test func `log in, restore, list and log out in any order, and each is right or says why not`()
+        async throws
+    {
+        let device = try await Device.restored()
+        let gate = FaultGate()
+        device.server.faults.add(.get("/v1/manifest"), times: 1, .hold(gate))
+        let restore = try device.start(["restore", "--no-thumbnails"])
+        try await gate.reached()
+        // Who lists does not wait for who restores; who logs out is told that somebody is at work.
+        #expect(try await device.done("list").lines.count == 20)
+        let logout = try await device.sync("logout")
+        #expect(logout.exit == 3, "\(logout)")
+        #expect(try await device.done("list").lines.count == 20)
+        gate.open()
+        #expect(try await restore.result().exit == 0)
+        try await device.done("logout")
+        try device.expectNothingOfTheAccount()
+    }
+}
