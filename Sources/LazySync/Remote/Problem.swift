@@ -44,7 +44,7 @@ enum Problem {
             var throttled = failure(.throttled)
             throttled.retryAfter = retryAfter(head)
             return throttled
-        case (503, _) where retryAfter(head) != nil:
+        case (503, _) where head["retry-after"] != nil:
             var throttled = failure(.throttled)
             throttled.retryAfter = retryAfter(head)
             return throttled

@@ -98,7 +98,6 @@ import Testing
         Row(429, .empty, .throttled, retryAfter: "18446744073709551615", wait: 3600),
         Row(429, .empty, .throttled, retryAfter: "999999999999999999999", wait: 3600),
         Row(503, .empty, .throttled, retryAfter: "999999999999999999999", wait: 3600),
-        Row(503, .empty, .serverError, retryAfter: "-5"),
         Row(429, .empty, .throttled, retryAfter: "soon"),
         Row(429, .empty, .throttled, retryAfter: "-1"),
         Row(503, .html, .throttled, retryAfter: "120", wait: 120),
