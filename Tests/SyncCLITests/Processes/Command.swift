@@ -30,12 +30,12 @@ final class Command: Sendable {
         process.environment = Self.environment.merging(environment) { $1 }
         for name in ["out", "error"] { try Data().write(to: scratch[name]) }
         try Data(input.utf8).write(to: scratch["in"])
-        process.standardInput = try FileHandle(forReadingFrom: scratch["in"])
-        process.standardOutput = try FileHandle(forWritingTo: scratch["out"])
-        process.standardError = try FileHandle(forWritingTo: scratch["error"])
         let ended = ended
         process.terminationHandler = { _ in ended.change { $0 = true } }
-        try process.runAsFromShell()
+        try process.run(
+            reading: FileHandle(forReadingFrom: scratch["in"]),
+            writing: FileHandle(forWritingTo: scratch["out"]),
+            FileHandle(forWritingTo: scratch["error"]))
         if isObserved { observe() }
     }
 
@@ -92,21 +92,6 @@ final class Command: Sendable {
                 usleep(500)
             }
         }
-    }
-}
-
-extension Process {
-    /// Runs it with no signal blocked.
-    ///
-    /// A child is born with the signals blocked that its parent's thread has blocked, and Dispatch's
-    /// threads block nearly all of them; a shell's children have none blocked.
-    func runAsFromShell() throws {
-        var none = sigset_t()
-        var before = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try run()
     }
 }
 

@@ -23,20 +23,21 @@ final class Program: Sendable {
         process.environment = ProcessInfo.processInfo.environment
             .filter { !names.contains($0.key) }.merging(environment) { $1 }
         if let folder { process.currentDirectoryURL = folder }
+        var file: FileHandle?
         if let text {
             try Data(text.utf8).write(to: scratch["in"])
-            process.standardInput = try FileHandle(forReadingFrom: scratch["in"])
+            file = try FileHandle(forReadingFrom: scratch["in"])
             input = nil
         } else {
             let pipe = Pipe()
             process.standardInput = pipe
             input = pipe.fileHandleForWriting
         }
-        process.standardOutput = try FileHandle(forWritingTo: scratch["out"])
-        process.standardError = try FileHandle(forWritingTo: scratch["error"])
         let ended = ended
         process.terminationHandler = { _ in ended.change { $0 = true } }
-        try process.runAsFromShell()
+        try process.run(
+            reading: file, writing: FileHandle(forWritingTo: scratch["out"]),
+            FileHandle(forWritingTo: scratch["error"]))
     }
 
     deinit { try? input?.close() }
@@ -68,6 +69,26 @@ final class Program: Sendable {
         let program: String
         let status: Int32
         let error: String
+    }
+}
+
+extension Process {
+    /// Runs it on files, which are closed here then, and with no signal blocked.
+    ///
+    /// Foundation never lets a process that has run go, nor its files. And a child is born with the
+    /// signals blocked that its parent's thread has blocked, which for Dispatch's threads are nearly
+    /// all of them; a shell's children have none blocked.
+    func run(reading input: FileHandle?, writing output: FileHandle, _ error: FileHandle) throws {
+        if let input { standardInput = input }
+        standardOutput = output
+        standardError = error
+        defer { for file in [input, output, error] { try? file?.close() } }
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try run()
     }
 }
 
