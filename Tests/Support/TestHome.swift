@@ -101,7 +101,9 @@ func withHome(
     _ account: TestAccount, options: ServerOptions = .init(),
     location: SourceLocation = #_sourceLocation, _ body: (TestHome) async throws -> Void
 ) async throws {
-    let home = try TestHome(account, options: options)
-    try await body(home)
-    try home.check(location)
+    try await Turnstile.homes.pass {
+        let home = try TestHome(account, options: options)
+        try await body(home)
+        try home.check(location)
+    }
 }

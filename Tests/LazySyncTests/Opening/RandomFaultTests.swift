@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Faults that nobody thought of together: whatever comes, it is the file or a reason.
-@Suite(.timeLimit(.minutes(2))) struct RandomFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct RandomFaultTests {
     private func action(_ file: OneFile, _ random: SeededRandom) -> FaultAction {
         let length = file.geometry.sealedLength
         let offset = UInt64(random.number(below: Int(length)))
