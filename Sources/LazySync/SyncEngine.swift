@@ -99,7 +99,8 @@ public actor SyncEngine {
         var report = RestoreReport()
         report.bytes = pull.bytes
         if thumbnails { report.bytes += try await fetchThumbnails(progress) }
-        try await catalog.settle()
+        // Where nothing was stored there is nothing to carry over.
+        if pull.entries > 0 || report.bytes > pull.bytes { try await catalog.settle() }
         try await count(&report)
         // What a lost connection kept from coming is still due, and as much missing as what failed.
         if thumbnails {
