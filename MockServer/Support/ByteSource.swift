@@ -15,6 +15,8 @@ extension ByteSource {
     /// All bytes, for answers that are small.
     func bytes() -> [UInt8] {
         let wanted = Int(count)
+        // An array of no bytes would still be written to, and all empty arrays share one storage.
+        guard wanted > 0 else { return [] }
         return [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
             while initialized < wanted {
                 let rest = UnsafeMutableRawBufferPointer(

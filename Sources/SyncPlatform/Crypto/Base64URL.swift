@@ -10,6 +10,8 @@ package enum Base64URL {
 
     /// Appends the text of `bytes`.
     package static func encode(_ bytes: Span<UInt8>, appendingTo out: inout [UInt8]) {
+        // Adding nothing would still write to the storage that all empty arrays share.
+        guard bytes.count > 0 else { return }
         out.append(addingCapacity: encodedCount(bytes.count)) { out in
             out.withUnsafeMutableBufferPointer { buffer, initialized in
                 guard let start = buffer.baseAddress else { return }
@@ -37,6 +39,7 @@ package enum Base64URL {
     /// Appends what `text` holds; if it is not canonical, the answer is false and nothing is added.
     package static func decode(_ text: Span<UInt8>, appendingTo bytes: inout [UInt8]) -> Bool {
         guard let count = decodedCount(text.count) else { return false }
+        guard count > 0 else { return true }
         var valid = true
         bytes.append(addingCapacity: count) { out in
             out.withUnsafeMutableBufferPointer { buffer, initialized in

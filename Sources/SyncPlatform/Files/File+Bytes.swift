@@ -14,7 +14,9 @@ extension File {
 
     /// At most `count` bytes from `offset` on; fewer only at the end of the file.
     package func read(count: Int, at offset: Int64) throws(FileError) -> [UInt8] {
-        try [UInt8](unsafeUninitializedCapacity: count) { buffer, used throws(FileError) in
+        // An array of no bytes would still be written to, and all empty arrays share one storage.
+        guard count > 0 else { return [] }
+        return try [UInt8](unsafeUninitializedCapacity: count) { buffer, used throws(FileError) in
             used = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
         }
     }
