@@ -10,17 +10,18 @@ enum Interrupt {
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let task = Task { try await work() }
-        let sources = Host.endingSignals.map { signal in
+        for signal in Host.endingSignals {
             // Dispatch takes the signal over itself: nothing has to be ignored or blocked first.
             let source = DispatchSource.makeSignalSource(signal: signal)
             source.setEventHandler {
+                // The source holds itself and is never cancelled: the process ends with the work,
+                // and clearing up would start two threads first.
+                withExtendedLifetime(source) {}
                 if task.isCancelled { Host.exit(.interrupted) }
                 task.cancel()
             }
             source.resume()
-            return source
         }
-        defer { for source in sources { source.cancel() } }
         do {
             return try await task.value
         } catch {
