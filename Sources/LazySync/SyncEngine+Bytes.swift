@@ -120,7 +120,7 @@ extension SyncEngine {
             store: thumbnails, locks: TransferLocks(opened.places),
             fetcher: SmallBlob(remote: remote, policy: policy, clock: configuration.clock),
             materialize: { [materializer] key throws(SyncError) in
-                try await materializer.file(key)
+                try await materializer.file(key, handsOut: false)
             },
             changed: { [broadcast] key, state in broadcast.send(.thumbnail(key, state)) })
     }

@@ -152,7 +152,7 @@ extension SyncEngine {
                 "remote": max(all - here - unavailable - pending, 0), "pending": pending,
                 "here": here, "unavailable": unavailable,
             ],
-            cacheBytes: Int64(tallies[.cacheBytes] ?? 0), flags: flags)
+            cache: try await cacheUse(), flags: flags)
     }
 
     // MARK: States
@@ -174,7 +174,8 @@ extension SyncEngine {
                 failure: row.thumbnailFailure, condition: condition)
             return Attachment(
                 key: row.key, name: row.name, type: row.type, size: row.size,
-                itemTitle: row.itemTitle, state: state, thumbnail: thumbnail)
+                itemTitle: row.itemTitle, state: state, thumbnail: thumbnail,
+                isPinned: row.isPinned)
         }
     }
 

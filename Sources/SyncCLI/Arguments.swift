@@ -118,6 +118,14 @@ extension Arguments {
         return rate
     }
 
+    /// The one ID that was given, or nil for the option that means all of them.
+    func oneOrAll(_ all: Option) throws(Failure) -> String? {
+        guard has(all) == operands.isEmpty else {
+            throw wrong("'\(verb)' needs either an ID or --all")
+        }
+        return operands.first
+    }
+
     /// A failure about the words that were given.
     func wrong(_ message: String) -> Failure { Failure(usage: message, verb: verb) }
 }

@@ -84,7 +84,7 @@ extension Attachment {
             "state": .string(state.name),
             "reason": state.reason.map { .string($0.rawValue) },
             "thumb": .string(orNull: thumbnail?.name),
-            "pinned": .bool(false),
+            "pinned": .bool(isPinned),
             "upload": .null,
         ]
     }

@@ -28,6 +28,14 @@ struct ProgressFeed: Sendable {
         }
     }
 
+    /// For things that are counted, without a known end.
+    func counting(_ label: String) -> (@Sendable (Int) -> Void)? {
+        guard let send else { return nil }
+        return { done in
+            send(.init(label: label, unit: .entries, done: Int64(done), total: nil, bytes: 0))
+        }
+    }
+
     /// For a restore.
     var ofRestore: (@Sendable (RestoreProgress) -> Void)? {
         guard let send else { return nil }

@@ -52,7 +52,12 @@ struct CatalogCheck {
         case .blobsHere: "SELECT count(*) FROM blob WHERE here_boot IS NOT NULL"
         case .blobsFailed: "SELECT count(*) FROM blob WHERE reason IS NOT NULL"
         case .cacheBytes:
-            "SELECT coalesce(sum(here_size), 0) FROM blob WHERE here_boot IS NOT NULL"
+            "SELECT coalesce(sum(held), 0) FROM blob"
+        case .thumbnailBytes:
+            """
+            SELECT coalesce(sum((thumb_size + 4095) / 4096 * 4096), 0) FROM attachment
+            WHERE thumb_state = 2 AND thumb_cloud_blob_ref IS NOT NULL
+            """
         }
     }
 

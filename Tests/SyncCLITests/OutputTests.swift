@@ -12,7 +12,7 @@ private func attachment(
             item: try #require(EntryID("9d41c7e0000000000000000000000001")),
             id: try #require(AttachmentID("4f2a9c01000000000000000000000002"))),
         name: name, type: "image/jpeg", size: 5 << 20, itemTitle: "Jeju", state: state,
-        thumbnail: thumbnail)
+        thumbnail: thumbnail, isPinned: false)
 }
 
 @Suite struct OutputTests {
@@ -98,12 +98,15 @@ private func attachment(
         let status = EngineStatus(
             account: "mina", server: "https://s", head: 4, verified: true, session: "active",
             scope: try #require(AccountID("000000000000000000000000000000aa")), schema: 1,
-            states: ["here": 2], cacheBytes: 10, flags: ["headMismatch"])
+            states: ["here": 2],
+            cache: CacheUse(
+                originals: 8, thumbnails: 2, limit: 20, isLimitChosen: true, pinned: 3),
+            flags: ["headMismatch"])
         let expected = [
             #"{"account":"mina","server":"https://s","head":4,"verified":true,"#,
             #""session":"active","scope":"000000000000000000000000000000aa","schema":1,"#,
             #""states":{"remote":0,"pending":0,"here":2,"unavailable":0},"#,
-            #""cache":{"bytes":10,"limit":null,"pinned":null},"outbox":0,"#,
+            #""cache":{"bytes":10,"limit":20,"pinned":3,"originals":8,"thumbnails":2},"outbox":0,"#,
             #""flags":["headMismatch"]}"#,
         ].joined()
         #expect(status.json.text == expected)

@@ -33,6 +33,23 @@ struct BlobPlace: Sendable, Hashable {
         return name.map { folder + "/" + $0 }
     }
 
+    /// What the files take on the disk now.
+    func onDisk() throws(FileError) -> Int64 {
+        guard let own = try FileSystem.facts(folder) else { return 0 }
+        var total = own.allocated
+        for name in try Directory.list(folder) {
+            total += try FileSystem.facts(folder + "/" + name)?.allocated ?? 0
+        }
+        return total
+    }
+
+    /// Removes the files, and the folder that only this record was in.
+    func remove() throws(FileError) {
+        if try FileSystem.facts(folder) != nil { try Directory.removeTree(folder) }
+        // Another record may be in it.
+        _ = try? Directory.remove(FileSystem.folder(of: folder))
+    }
+
     /// The hash that stands for a record's name, in hex.
     static func hash(_ record: String) -> String {
         Hex.encode(Hash.blake2b256(record.utf8Span.span).span.extracting(..<16))

@@ -23,7 +23,7 @@ struct TransferLocks: Sendable {
 
     /// What is being fetched now, by any process.
     struct Held: Sendable {
-        fileprivate let ranges: [Range<Int64>]
+        let ranges: [Range<Int64>]
 
         /// Whether the thumbnails that are due are being worked off.
         var thumbnails: Bool { ranges.contains { $0.overlaps(TransferLocks.thumbnails) } }
@@ -44,7 +44,7 @@ struct TransferLocks: Sendable {
     private static let thumbnails: Range<Int64> = 1 << 62..<1 << 62 + 1
 
     /// The record's byte: two records share one so rarely that waiting for each other is no harm.
-    private static func range(_ record: String) -> Range<Int64> {
+    static func range(_ record: String) -> Range<Int64> {
         let hash = Hash.blake2b256(record.utf8Span.span)
         let byte = Int64(hash.span.bigEndian(at: 0, as: UInt64.self) >> 2)
         return byte..<byte + 1

@@ -15,6 +15,7 @@ struct AttachmentRow: Sendable {
     let place: ListPlace
     /// Why its thumbnail did not come.
     let thumbnailFailure: UnavailableReason?
+    let isPinned: Bool
     /// What happened to its bytes so far.
     var blob: BlobRecord?
 
@@ -36,6 +37,7 @@ struct AttachmentRow: Sendable {
         place = ListPlace(orderKey: statement.blob(11), position: statement.int(12))
         thumbnailFailure =
             statement.isNull(13) ? nil : UnavailableReason(rawValue: try statement.text(13))
+        isPinned = statement.int(14) == 1
     }
 }
 
@@ -85,4 +87,16 @@ struct BlobRecord: Sendable, Hashable {
     var mark: HereMark?
     var reason: UnavailableReason?
     var evidence = Evidence()
+    /// What its files may take on the disk.
+    var held: Int64 = 0
+    /// When its path was handed out last, in Unix seconds.
+    var handedAt: Int64?
+    /// Whether nothing was opened since it was.
+    var isNewest = false
+
+    /// Whether the path was handed out so short a time ago that another note is not worth it.
+    func wasHandedOut(before now: Int64) -> Bool {
+        guard let handedAt else { return false }
+        return abs(now - handedAt) < CacheRoom.noteSeconds
+    }
 }

@@ -10,8 +10,11 @@ extension Catalog {
     }
 
     /// Marks a record's file as complete and proved, and clears what kept others from coming.
+    ///
+    /// `handedAt` is the time if its path is about to be handed out.
     func markHere(
-        _ record: String, through row: Int64, _ mark: HereMark, clearing: [UnavailableReason]
+        _ record: String, through row: Int64, _ mark: HereMark, handedAt: Int64?,
+        clearing: [UnavailableReason]
     ) async throws(SyncError) {
         try await write("mark a blob as here") { connection in
             for reason in clearing { try connection.clearCondition(reason) }
@@ -27,11 +30,10 @@ extension Catalog {
                 here.bind(value, at: Int32(3 + index))
             }
             try here.run()
+            try connection.noteOpened(record, handedAt: handedAt)
+            try connection.hold(record, DiskCost.blob(mark.size), was: before?.held ?? 0)
             var tally = Tally()
-            if before?.mark == nil {
-                tally[.blobsHere] += 1
-                tally[.cacheBytes] += Int(mark.size)
-            }
+            if before?.mark == nil { tally[.blobsHere] += 1 }
             if before?.reason != nil { tally[.blobsFailed] -= 1 }
             try tally.save(connection)
         }
@@ -58,10 +60,7 @@ extension Catalog {
             if let next = evidence.nextAttempt { failed.bind(next.seconds, at: 9) }
             try failed.run()
             var tally = Tally()
-            if let mark = before?.mark {
-                tally[.blobsHere] -= 1
-                tally[.cacheBytes] -= Int(mark.size)
-            }
+            if before?.mark != nil { tally[.blobsHere] -= 1 }
             tally[.blobsFailed] += (reason.isShared ? 0 : 1) - (before?.reason == nil ? 0 : 1)
             try tally.save(connection)
         }
@@ -112,7 +111,7 @@ extension Catalog {
 extension Connection {
     /// Remembers that a record's bytes were asked for; false, and nothing is remembered, if the
     /// attachment does not name it any more.
-    fileprivate func want(_ record: String, through row: Int64) throws -> Bool {
+    func want(_ record: String, through row: Int64) throws -> Bool {
         guard try addresses(row: row)?.original?.recordName == record else { return false }
         let want = try prepare(.wantBlob)
         want.bind(blob: record.utf8Span.span, at: 1)
@@ -140,6 +139,9 @@ extension Connection {
             bytes: query.int(10), attempts: Int(query.int(11)),
             lastAttempt: query.isNull(12) ? nil : Timestamp(seconds: query.int(12)),
             nextAttempt: query.isNull(13) ? nil : Timestamp(seconds: query.int(13)))
+        found.held = query.int(14)
+        found.handedAt = query.isNull(15) ? nil : query.int(15)
+        found.isNewest = query.int(16) == 1
         return found
     }
 

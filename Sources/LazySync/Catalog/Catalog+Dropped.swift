@@ -63,10 +63,8 @@ extension Connection {
     /// Forgets what happened to an original's bytes, if they were asked for, and lets them go.
     func dropBlob(_ record: String, _ tally: inout Tally) throws {
         guard let known = try blobRecord(record) else { return }
-        if let mark = known.mark {
-            tally[.blobsHere] -= 1
-            tally[.cacheBytes] -= Int(mark.size)
-        }
+        if known.mark != nil { tally[.blobsHere] -= 1 }
+        tally[.cacheBytes] -= Int(known.held)
         if known.reason != nil { tally[.blobsFailed] -= 1 }
         let forget = try prepare(.forgetBlob)
         forget.bind(blob: record.utf8Span.span, at: 1)

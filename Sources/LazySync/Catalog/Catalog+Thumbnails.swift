@@ -39,8 +39,8 @@ extension Catalog {
                 var tally = Tally()
                 for work in failed {
                     try connection.setThumbnail(work.row, .due)
-                    tally.count(.failed, -1)
-                    tally.count(.due, 1)
+                    tally.count(.failed, bytes: 0, -1)
+                    tally.count(.due, bytes: 0, 1)
                 }
                 try tally.save(connection)
                 return failed.isEmpty
@@ -67,8 +67,9 @@ extension Catalog {
                 }
                 try connection.setThumbnail(
                     result.work.row, result.state, tags: result.tags, result.reason)
-                tally.count(now.state, -1)
-                tally.count(result.state, 1)
+                let bytes = record == nil ? 0 : DiskCost.file(Int64(result.work.size))
+                tally.count(now.state, bytes: bytes, -1)
+                tally.count(result.state, bytes: bytes, 1)
             }
             try tally.save(connection)
         }
@@ -85,8 +86,8 @@ extension Catalog {
             guard try query.step() else { return nil }
             let work = ThumbnailWork(
                 row: query.int(0), key: key, ref: CloudBlobRef(packed: query.blob(9).span),
-                size: UInt64(query.int(15)), type: try query.text(14), createdAt: 0)
-            return (work, query.blob(16))
+                size: UInt64(query.int(16)), type: try query.text(15), createdAt: 0)
+            return (work, query.blob(17))
         }
     }
 }

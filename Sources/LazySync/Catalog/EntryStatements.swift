@@ -110,7 +110,8 @@ struct EntryStatements {
     /// Writes an attachment, over the one that was here or as a new one.
     func write(
         _ merged: MergedAttachment, _ attachment: EntryPayload.Attachment,
-        over old: KnownAttachment?, in entry: Int64, createdAt: Int64, _ text: Span<UInt8>
+        over old: KnownAttachment?, in entry: Int64, createdAt: Int64, pinned: Bool,
+        _ text: Span<UInt8>
     ) throws {
         let statement = old == nil ? insertAttachment : updateAttachment
         // The two differ in how they begin: entry and id, or the row.
@@ -140,6 +141,8 @@ struct EntryStatements {
         statement.bind(
             ref: merged.thumbnailRef, or: merged.keepsThumbnailRef ? old?.thumbnailRef : nil,
             of: text, at: index + 11)
+        // One that was here keeps its pin.
+        if old == nil { statement.bind(pinned ? 1 : 0, at: index + 12) }
         try statement.run()
     }
 

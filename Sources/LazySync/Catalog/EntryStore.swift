@@ -13,6 +13,8 @@ struct EntryStore {
     var tally = Tally()
     /// Whether anything may wait; most catalogs have nothing, and are spared the looking.
     var hasStaged: Bool
+    /// Whether new attachments are pinned.
+    private let pinsAll: Bool
     private var arrivals: [NewAttachment] = []
 
     /// An attachment of an item that was not here before.
@@ -33,6 +35,7 @@ struct EntryStore {
         }
         self.digest = digest
         entries = account.int(3)
+        pinsAll = account.int(7) == 1
         hasStaged = try Self.hasStaged(connection)
     }
 
@@ -109,13 +112,15 @@ struct EntryStore {
             let old = known.removeValue(forKey: attachment.id)
             let merged = MergedAttachment(attachment, over: old, in: text)
             try statements.write(
-                merged, attachment, over: old, in: row, createdAt: createdAt, text)
+                merged, attachment, over: old, in: row, createdAt: createdAt, pinned: pinsAll, text)
             if let old {
-                tally.count(old.address, old.thumbnail, -1)
+                tally.count(old.address, old.thumbnail, bytes: old.thumbnailDiskBytes, -1)
                 if !merged.keepsBytes { try dropOriginal(of: old) }
                 if !merged.keepsThumbnailBytes { try dropThumbnail(of: old) }
             }
-            tally.count(merged.address, merged.thumbnail, 1)
+            // One that is here still is the old one.
+            let bytes = old?.thumbnailDiskBytes ?? 0
+            tally.count(merged.address, merged.thumbnail, bytes: bytes, 1)
         }
         for old in known.values { try remove(old, statements) }
     }
@@ -134,9 +139,9 @@ struct EntryStore {
             let text = payloads.bytes.span
             let merged = MergedAttachment(attachment, over: nil, in: text)
             try statements.write(
-                merged, attachment, over: nil, in: arrival.entry, createdAt: arrival.createdAt, text
-            )
-            tally.count(merged.address, merged.thumbnail, 1)
+                merged, attachment, over: nil, in: arrival.entry, createdAt: arrival.createdAt,
+                pinned: pinsAll, text)
+            tally.count(merged.address, merged.thumbnail, bytes: 0, 1)
         }
         arrivals.removeAll(keepingCapacity: true)
     }
@@ -145,7 +150,7 @@ struct EntryStore {
         _ old: KnownAttachment, _ statements: EntryStatements
     ) throws {
         try statements.delete(old.row)
-        tally.count(old.address, old.thumbnail, -1)
+        tally.count(old.address, old.thumbnail, bytes: old.thumbnailDiskBytes, -1)
         try dropOriginal(of: old)
         try dropThumbnail(of: old)
     }

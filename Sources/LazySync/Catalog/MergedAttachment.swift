@@ -9,6 +9,11 @@ struct KnownAttachment: Sendable {
     let thumbnail: ThumbnailState
     let thumbnailSize: Int64
     let thumbnailRef: CloudBlobRef?
+
+    /// What a thumbnail of its own takes on the disk, if it is here.
+    var thumbnailDiskBytes: Int64 {
+        thumbnailRef == nil ? 0 : DiskCost.file(thumbnailSize)
+    }
 }
 
 /// What an attachment is after its item changed: pure, and where an address is never lost.

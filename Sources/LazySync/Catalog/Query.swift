@@ -10,7 +10,8 @@ enum Query: String, CaseIterable {
         INSERT INTO account(one, account_id, set_digest, entries) VALUES (1, ?1, zeroblob(32), 0)
         """
     case account = """
-        SELECT account_id, verified_head, set_digest, entries, page, page_after, mismatch
+        SELECT account_id, verified_head, set_digest, entries, page, page_after, mismatch,
+            pins_all
         FROM account WHERE one = 1
         """
     case saveDigest = "UPDATE account SET set_digest = ?1, entries = ?2 WHERE one = 1"
@@ -47,8 +48,9 @@ enum Query: String, CaseIterable {
         """
     case insertAttachment = """
         INSERT INTO attachment(entry, attachment_id, position, created_at, name, type, size,
-            address, cloud_blob_ref, thumb_state, thumb_type, thumb_size, thumb_cloud_blob_ref)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            address, cloud_blob_ref, thumb_state, thumb_type, thumb_size, thumb_cloud_blob_ref,
+            pinned)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
         """
     case updateAttachment = """
         UPDATE attachment SET position = ?2, created_at = ?3, name = ?4, type = ?5, size = ?6,
@@ -86,7 +88,7 @@ enum Query: String, CaseIterable {
     case list = """
         SELECT a.id, e.entry_id, a.attachment_id, a.name, a.type, a.size, a.address,
             a.cloud_blob_ref, a.thumb_state, a.thumb_cloud_blob_ref, e.title, e.order_key,
-            a.position, a.thumb_reason
+            a.position, a.thumb_reason, a.pinned
         FROM entry e CROSS JOIN attachment a ON a.entry = e.id
         WHERE e.kind = 0 AND e.order_key <= ?1 AND (e.order_key < ?1 OR a.position > ?2)
             AND (?3 IS NULL OR a.type = ?3 OR a.type LIKE ?4 ESCAPE '!')
@@ -95,7 +97,7 @@ enum Query: String, CaseIterable {
     case attachment = """
         SELECT a.id, e.entry_id, a.attachment_id, a.name, a.type, a.size, a.address,
             a.cloud_blob_ref, a.thumb_state, a.thumb_cloud_blob_ref, e.title, e.order_key,
-            a.position, a.thumb_reason, a.thumb_type, a.thumb_size, a.thumb_tags
+            a.position, a.thumb_reason, a.pinned, a.thumb_type, a.thumb_size, a.thumb_tags
         FROM entry e CROSS JOIN attachment a ON a.entry = e.id AND a.attachment_id = ?2
         WHERE e.entry_id = ?1
         """
@@ -127,7 +129,7 @@ enum Query: String, CaseIterable {
     case listOfItem = """
         SELECT a.id, e.entry_id, a.attachment_id, a.name, a.type, a.size, a.address,
             a.cloud_blob_ref, a.thumb_state, a.thumb_cloud_blob_ref, e.title, e.order_key,
-            a.position, a.thumb_reason
+            a.position, a.thumb_reason, a.pinned
         FROM entry e CROSS JOIN attachment a ON a.entry = e.id
         WHERE e.entry_id = ?1 ORDER BY a.position LIMIT 1000
         """
@@ -136,7 +138,8 @@ enum Query: String, CaseIterable {
 
     case blob = """
         SELECT attachment, here_boot, here_inode, here_size, here_mtime, here_ctime,
-            reason, status, code, chunk, bytes, attempts, last_attempt, next_attempt
+            reason, status, code, chunk, bytes, attempts, last_attempt, next_attempt,
+            held, handed_at, opened = (SELECT opens FROM account WHERE one = 1)
         FROM blob WHERE record = ?1
         """
     case wantBlob = """
@@ -177,7 +180,57 @@ enum Query: String, CaseIterable {
         """
     case clearCondition = "DELETE FROM condition WHERE reason = ?1"
 
+    // MARK: The cache
+
+    case cacheLimit = "SELECT cache_limit FROM account WHERE one = 1"
+    case setCacheLimit = "UPDATE account SET cache_limit = ?1 WHERE one = 1"
+    case countOpening = "UPDATE account SET opens = opens + 1 WHERE one = 1"
+    case blobOpened = """
+        UPDATE blob SET opened = (SELECT opens FROM account WHERE one = 1),
+            handed_at = coalesce(?2, handed_at)
+        WHERE record = ?1
+        """
+    case holdBlob = "UPDATE blob SET held = ?2 WHERE record = ?1"
+    case leastRecentlyOpened = """
+        SELECT record, held, opened, handed_at, EXISTS (
+            SELECT 1 FROM attachment a
+            WHERE a.pinned = 1 AND substr(a.cloud_blob_ref, 106) = b.record)
+        FROM blob b WHERE held > 0 AND (opened, record) > (?1, ?2)
+        ORDER BY opened, record LIMIT ?3
+        """
+    case isPinned = """
+        SELECT 1 FROM attachment WHERE pinned = 1 AND substr(cloud_blob_ref, 106) = ?1 LIMIT 1
+        """
+    case pinnedBytes = """
+        SELECT coalesce(sum(b.held), 0)
+        FROM (SELECT DISTINCT substr(cloud_blob_ref, 106) AS record
+            FROM attachment WHERE pinned = 1) p
+        CROSS JOIN blob b ON b.record = p.record
+        WHERE b.record <> ?1
+        """
+    case pinnedNotHere = """
+        SELECT a.id, substr(a.cloud_blob_ref, 106)
+        FROM attachment a
+        WHERE a.pinned = 1 AND substr(a.cloud_blob_ref, 106) > ?1 AND NOT EXISTS (
+            SELECT 1 FROM blob b
+            WHERE b.record = substr(a.cloud_blob_ref, 106) AND b.here_boot IS NOT NULL)
+        ORDER BY substr(a.cloud_blob_ref, 106) LIMIT ?2
+        """
+    case pin = "UPDATE attachment SET pinned = ?2 WHERE id = ?1"
+    case pinSome = "UPDATE attachment SET pinned = ?1 WHERE id > ?2 AND id <= ?3"
+    case lastAttachment = "SELECT max(id) FROM attachment"
+    case setPinsAll = "UPDATE account SET pins_all = ?1 WHERE one = 1"
+
     // MARK: Thumbnails
+
+    case oldestThumbnail = """
+        SELECT id, thumb_cloud_blob_ref, created_at, thumb_size FROM attachment
+        WHERE thumb_state = 2 AND thumb_cloud_blob_ref IS NOT NULL ORDER BY created_at LIMIT 1
+        """
+    case photoIsNoThumbnail = """
+        UPDATE attachment SET thumb_state = 4
+        WHERE id = ?1 AND thumb_state = 2 AND thumb_cloud_blob_ref IS NULL
+        """
 
     case thumbnailWork = """
         SELECT a.id, e.entry_id, a.attachment_id, a.size, a.thumb_type, a.thumb_size,

@@ -8,7 +8,8 @@ enum Schema {
 
     /// All steps, in order; the last one's version is today's.
     static let steps = [
-        MigrationStep(version: 1, name: "the first catalog", sql: version1)
+        MigrationStep(version: 1, name: "the first catalog", sql: version1),
+        MigrationStep(version: 2, name: "the cache's limit", sql: version2),
     ]
 
     /// The first catalog.

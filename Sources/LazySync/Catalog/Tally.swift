@@ -8,7 +8,9 @@ struct Tally {
         /// Attachments that can be opened: complete, or with an older address that is kept.
         case addressesUsable
         case thumbnailsDue, thumbnailsHere, thumbnailsFailed
-        case blobsHere, blobsFailed, cacheBytes
+        case blobsHere, blobsFailed
+        /// What originals may take on the disk, and what thumbnails of their own take.
+        case cacheBytes, thumbnailBytes
 
         /// The name in the catalog.
         var stored: String { "\(self)" }
@@ -22,19 +24,25 @@ struct Tally {
         set { changes[name.rawValue] = newValue }
     }
 
-    /// Counts an attachment in (1) or out (-1) by its address and thumbnail.
-    mutating func count(_ address: AddressState, _ thumbnail: ThumbnailState, _ sign: Int) {
+    /// Counts an attachment in (1) or out (-1) by its address and thumbnail, which takes `bytes` of
+    /// the disk if it is here.
+    mutating func count(
+        _ address: AddressState, _ thumbnail: ThumbnailState, bytes: Int64, _ sign: Int
+    ) {
         self[.attachments] += sign
         if address == .complete { self[.addressesComplete] += sign }
         if address.reason == nil { self[.addressesUsable] += sign }
         if address.countsAsMissing { self[.addressesMissing] += sign }
-        count(thumbnail, sign)
+        count(thumbnail, bytes: bytes, sign)
     }
 
     /// Counts a thumbnail in (1) or out (-1).
-    mutating func count(_ thumbnail: ThumbnailState, _ sign: Int) {
+    mutating func count(_ thumbnail: ThumbnailState, bytes: Int64, _ sign: Int) {
         if thumbnail == .due { self[.thumbnailsDue] += sign }
-        if thumbnail == .here { self[.thumbnailsHere] += sign }
+        if thumbnail == .here {
+            self[.thumbnailsHere] += sign
+            self[.thumbnailBytes] += sign * Int(bytes)
+        }
         if thumbnail.countsAsFailed { self[.thumbnailsFailed] += sign }
     }
 

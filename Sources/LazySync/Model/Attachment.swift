@@ -32,6 +32,8 @@ public struct Attachment: Sendable, Hashable {
     public let state: BlobState
     /// The thumbnail's state; nil if the attachment has none.
     public let thumbnail: BlobState?
+    /// Whether its bytes are kept on this device.
+    public let isPinned: Bool
 }
 
 /// Which rows of the list to show.

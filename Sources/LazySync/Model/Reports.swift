@@ -92,8 +92,8 @@ public struct EngineStatus: Sendable, Hashable {
     public var schema: Int
     /// Attachments by state's word.
     public var states: [String: Int]
-    /// Bytes that the cache holds.
-    public var cacheBytes: Int64
+    /// What the cache takes, and what it may take.
+    public var cache: CacheUse
     /// Words for what needs a person's attention, such as `headMismatch`.
     public var flags: [String]
 }

@@ -4,11 +4,13 @@ internal import SyncPlatform
 extension Materializer {
     /// Brings one record here under its lock, and tells what came of it, once for all who wait.
     func transfer(
-        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, _ watchers: Watchers
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
+        _ watchers: Watchers
     ) async throws -> Fetched {
         changed(row.key, .pending, 0)
         do {
-            let fetched = try await fetchUnderLock(row, ref, again: again, watchers)
+            let fetched = try await fetchUnderLock(
+                row, ref, again: again, handsOut: handsOut, watchers)
             changed(row.key, .here, row.size)
             return fetched
         } catch {
@@ -22,7 +24,8 @@ extension Materializer {
     }
 
     private func fetchUnderLock(
-        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, _ watchers: Watchers
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
+        _ watchers: Watchers
     ) async throws -> Fetched {
         let record = ref.recordName
         let keys = try await access.keys()
@@ -37,21 +40,36 @@ extension Materializer {
         let held = try await takeLock(record)
         defer { withExtendedLifetime(held) {} }
         // Whoever held the lock may have brought the bytes meanwhile.
-        if !again, let path = try await here(try await self.row(row.key), ref) {
+        let now = try await self.row(row.key)
+        if !again, let path = try await here(now, ref),
+            try await isNoted(now, ref, handsOut: handsOut)
+        {
             return Fetched(path: path)
         }
-        try await catalog.want(record, through: row.row)
-        return try await fetch(row, record, blob, geometry, watchers)
+        // From here on nobody else removes the record's files.
+        let use = try await Blocking.run { [places] in
+            try places.makeCacheFolders()
+            return try BlobUses(places).share(record)
+        }
+        let whole = DiskCost.blob(row.size)
+        try await room.reserve(record, row: row.row, bytes: whole, whole: whole)
+        do {
+            let fetched = try await fetch(row, record, blob, geometry, handsOut, watchers)
+            withExtendedLifetime(use) {}
+            return fetched
+        } catch {
+            withExtendedLifetime(use) {}
+            throw error
+        }
     }
 
     private func fetch(
         _ row: AttachmentRow, _ record: String, _ blob: SealedBlob, _ geometry: BlobGeometry,
-        _ watchers: Watchers
+        _ handsOut: Bool, _ watchers: Watchers
     ) async throws -> Fetched {
         let place = BlobPlace(record: record, under: places.blobs)
-        let (file, present) = try await Blocking.run { [places] in
-            try places.makeCacheFolders()
-            return try BlobFile.open(place, blob, geometry)
+        let (file, present) = try await Blocking.run {
+            try BlobFile.open(place, blob, geometry)
         }
         let key = row.key
         let store = ChunkStore(file: file, blob: blob, present: present) { [changed] chunks in
@@ -79,7 +97,9 @@ extension Materializer {
         let suffix = BlobPlace.suffix(of: row.name)
         let (path, facts) = try file.publish(extension: suffix)
         let mark = HereMark(boot: try System.bootID(), facts: facts)
-        try await catalog.markHere(record, through: row.row, mark, clearing: cleared)
+        try await catalog.markHere(
+            record, through: row.row, mark, handedAt: handsOut ? clock.now : nil,
+            clearing: cleared)
         return Fetched(path: path, bytes: fetched.bytes, requests: fetched.requests)
     }
 

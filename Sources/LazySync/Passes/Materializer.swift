@@ -7,6 +7,7 @@ actor Materializer {
     let places: AccountPlaces
     let access: any AccountAccess
     let locks: TransferLocks
+    let room: CacheRoom
     let policy: Backoff
     let clock: any WaitingClock
     let changed: @Sendable (AttachmentKey, BlobState, Int64) -> Void
@@ -30,6 +31,7 @@ actor Materializer {
         let number: Int
         let task: Task<Fetched, any Error>
         let watchers: Watchers
+        let handsOut: Bool
         var waiting = 0
     }
 
@@ -53,13 +55,16 @@ actor Materializer {
         self.clock = clock
         self.changed = changed
         locks = TransferLocks(places)
+        room = CacheRoom(catalog: catalog, places: places, clock: clock)
     }
 
     /// The path of an attachment's verified bytes; they are brought here first if they must.
     ///
-    /// `watch` is told of the chunks that are here while the transfer goes on.
+    /// `watch` is told of the chunks that are here while the transfer goes on. A path that is handed
+    /// out to a person is safe from eviction for a while.
     func file(
-        _ key: AttachmentKey, again: Bool = false, watch: Watchers.Watcher? = nil
+        _ key: AttachmentKey, again: Bool = false, handsOut: Bool = true,
+        watch: Watchers.Watcher? = nil
     ) async throws(SyncError) -> MaterializedFile {
         var isAgain = again
         for _ in 0..<Self.mostAddresses {
@@ -70,12 +75,15 @@ actor Materializer {
             guard let ref = row.ref else {
                 throw SyncError(.unavailable(.addressMissing), "open \(key.id)", "no address")
             }
-            if !isAgain, let path = try await here(row, ref) {
+            if !isAgain, let path = try await here(row, ref),
+                try await isNoted(row, ref, handsOut: handsOut)
+            {
                 return MaterializedFile(
                     key: key, path: path, size: row.size, bytesFetched: 0, requests: 0)
             }
             do {
-                let fetched = try await join(row, ref, again: isAgain, watch)
+                let fetched = try await join(
+                    row, ref, again: isAgain, handsOut: handsOut, watch)
                 return MaterializedFile(
                     key: key, path: fetched.path, size: row.size, bytesFetched: fetched.bytes,
                     requests: fetched.requests)
@@ -106,6 +114,24 @@ actor Materializer {
         }
     }
 
+    /// Notes that a file that is here was opened; false if it was evicted meanwhile.
+    ///
+    /// What was opened last already needs no note, unless its safe time runs out.
+    func isNoted(
+        _ row: AttachmentRow, _ ref: CloudBlobRef, handsOut: Bool
+    ) async throws(SyncError) -> Bool {
+        if let blob = row.blob, blob.isNewest, !handsOut || blob.wasHandedOut(before: clock.now) {
+            return true
+        }
+        do throws(SyncError) {
+            return try await catalog.noteOpened(
+                ref.recordName, handedAt: handsOut ? clock.now : nil)
+        } catch {
+            // What is here opens, also from a disk that is full or read-only.
+            return true
+        }
+    }
+
     /// What is being fetched now, here or by another process.
     nonisolated func pending() throws(SyncError) -> TransferLocks.Held {
         try SyncError.mapping("read the transfer locks") { try locks.held() }
@@ -124,10 +150,12 @@ actor Materializer {
     /// Waits for the record's transfer, which begins with the first who asks and ends with the
     /// last.
     private func join(
-        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, _ watch: Watchers.Watcher?
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
+        _ watch: Watchers.Watcher?
     ) async throws -> Fetched {
         let record = ref.recordName
-        var transfer = running[record] ?? begin(row, ref, again: again)
+        var transfer =
+            running[record] ?? begin(row, ref, again: again, handsOut: handsOut)
         transfer.waiting += 1
         running[record] = transfer
         let ticket = watch.map { transfer.watchers.add($0) }
@@ -135,18 +163,32 @@ actor Materializer {
             if let ticket { transfer.watchers.remove(ticket) }
             leave(record, transfer.number)
         }
-        return try await transfer.task.valueUnlessCancelled()
+        let fetched = try await transfer.task.valueUnlessCancelled()
+        // Whoever began it may have wanted no path.
+        if handsOut, !transfer.handsOut {
+            _ = try await catalog.noteOpened(record, handedAt: clock.now)
+        }
+        return fetched
     }
 
-    private func begin(_ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool) -> Running {
+    private func begin(
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool
+    ) -> Running {
         transfers += 1
         let (number, watchers) = (transfers, Watchers())
         let task = Task {
             // Whoever asks from here on, be it a moment later, asks anew.
             defer { end(ref.recordName, number) }
-            return try await self.transfer(row, ref, again: again, watchers)
+            do {
+                return try await self.transfer(
+                    row, ref, again: again, handsOut: handsOut, watchers)
+            } catch {
+                // What was reserved for chunks that did not come is room for others.
+                try? await room.settle(ref.recordName)
+                throw error
+            }
         }
-        return Running(number: number, task: task, watchers: watchers)
+        return Running(number: number, task: task, watchers: watchers, handsOut: handsOut)
     }
 
     private func end(_ record: String, _ number: Int) {

@@ -27,13 +27,11 @@ extension Verb {
         run: retry)
 
     private static func retry(_ context: Context) async throws -> ExitCode {
-        let arguments = context.arguments
-        guard arguments.has(.all) == arguments.operands.isEmpty else {
-            throw arguments.wrong("'retry' needs either an ID or --all")
-        }
+        let one = try context.arguments.oneOrAll(.all)
         let engine = try await context.openEngine()
-        let all = arguments.has(.all) ? try await engine.unavailable().map(\.description) : nil
-        return try await context.forEach(all ?? arguments.operands) { id in
+        let ids =
+            if let one { [one] } else { try await engine.unavailable().map(\.description) }
+        return try await context.forEach(ids) { id in
             let key = try await engine.resolveAttachment(id)
             let explanation = try await context.console.withProgress { feed in
                 try await engine.retry(key, progress: feed.ofBytes)

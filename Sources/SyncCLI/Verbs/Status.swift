@@ -34,8 +34,7 @@ extension EngineStatus {
             "scope": .string(scope.description),
             "schema": .integer(schema),
             "states": .object(counts.map { .init(key: $0.state, value: .integer($0.count)) }),
-            // No limit and no pins yet: null is "not known here", 0 would be a claim.
-            "cache": ["bytes": .integer(cacheBytes), "limit": .null, "pinned": .null],
+            "cache": cache.json,
             "outbox": .integer(0),
             "flags": .array(flags.map(JSON.string)),
         ]
@@ -50,7 +49,7 @@ extension EngineStatus {
             "scope": scope.description,
             "schema": "\(schema)",
             "states": counts.map { "\($0.count) \($0.state)" }.joined(separator: ", "),
-            "cache": Quantity.size(cacheBytes),
+            "cache": cache.text,
             "outbox": "0",
             "flags": flags.isEmpty ? nil : flags.joined(separator: " "),
         ]

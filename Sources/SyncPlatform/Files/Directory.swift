@@ -64,10 +64,21 @@ package enum Directory {
 
     /// The bytes that we may still write on the file system of `path`.
     package static func freeSpace(at path: String) throws(FileError) -> UInt64 {
+        try space(at: path, \.f_bavail)
+    }
+
+    /// The bytes that the file system of `path` has in all.
+    package static func diskSpace(at path: String) throws(FileError) -> Int64 {
+        Int64(clamping: try space(at: path, \.f_blocks))
+    }
+
+    private static func space(
+        at path: String, _ blocks: (statvfs) -> fsblkcnt_t
+    ) throws(FileError) -> UInt64 {
         try FileSystem.check(path)
         var status = statvfs()
         try posix("free space", path) { statvfs(path, &status) }
-        let space = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        let space = UInt64(blocks(status)).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return space.overflow ? .max : space.partialValue
     }
 

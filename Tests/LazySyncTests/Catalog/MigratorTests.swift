@@ -89,10 +89,7 @@ import Testing
             try store.migrator(Array(steps)).open(store.path, create: false, isExclusive: true)
         }
         #expect(failure?.operation.contains("version 3 (the bad one)") == true)
-        let catalog = try Migrator().open(store.path, create: false, isExclusive: true)
-        #expect(try catalog.userVersion() == 1)
-        #expect(try store.rows(catalog) == store.rows)
-        try CatalogCheck(catalog).run()
+        try store.expectIsAtVersion1()
         try store.expectNothingLeft()
     }
 
@@ -128,10 +125,7 @@ import Testing
         #expect(throws: Migrator.NeedsExclusiveLock.self) {
             try Migrator().open(path, create: false, isExclusive: false)
         }
-        let catalog = try Migrator().open(path, create: false, isExclusive: true)
-        #expect(try catalog.userVersion() == 1)
-        #expect(try store.rows(catalog) == store.rows)
-        try CatalogCheck(catalog).run()
+        try store.expectIsAtVersion1()
         try store.expectNothingLeft()
     }
 
@@ -278,6 +272,15 @@ import Testing
                 files[name] = [UInt8](try Data(contentsOf: file))
             }
             return files
+        }
+
+        /// Everything is as it was before the first step, and can be migrated again.
+        func expectIsAtVersion1() throws {
+            let only = migrator([MigratorTests.steps[0]])
+            let catalog = try only.open(path, create: false, isExclusive: true)
+            #expect(try catalog.userVersion() == 1)
+            #expect(try rows(catalog) == rows)
+            #expect(try catalog.integrityCheck() == [])
         }
 
         func expectNothingLeft() throws {

@@ -8,7 +8,8 @@ import Testing
 @Suite struct QueryPlanTests {
     /// Statements that walk, and why that is no harm.
     private static let walks: [Query: String] = [
-        .condition: "reasons are a closed set: five rows at the most"
+        .condition: "reasons are a closed set: five rows at the most",
+        .pinnedBytes: "as long as what is pinned, and only asked when there is no room",
     ]
     /// Indexes that no statement reads: they are there to keep two rows apart.
     private static let unique: Set<String> = []

@@ -51,7 +51,7 @@ struct SmallDisk {
 /// A disk without room.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: SmallDisk.isAllowed, "mounting is not allowed here"))
 struct DiskFullTests {
-    @Test func `a full cache is diskFull, keeps its chunks, and goes on when there is room`()
+    @Test func `what does not fit on the disk is diskFull before anything is asked for`()
         async throws
     {
         var disk: SmallDisk?
@@ -60,15 +60,9 @@ struct DiskFullTests {
             disk = try? SmallDisk(at: known(configuration.home) + "/cache", kilobytes: 1_600)
         } _: { file in
             let disk = try #require(disk)
-            let error = await #expect(throws: SyncError.self) {
-                try await file.engine.materialize(file.key)
-            }
-            #expect(error?.code == .unavailable(.diskFull))
-            let full = try await file.engine.explain(file.key)
-            #expect(full.attachment.state == .unavailable(.diskFull))
-            #expect(file.requests.count == 1, "no request can make room")
-            let kept = Int(full.evidence.bytes / 65_536)
-            #expect(kept > 0 && kept < 25)
+            try await file.engine.setCacheLimit(1 << 30)
+            try await file.openFails(.diskFull)
+            #expect(file.requests.isEmpty)
             // It lies over what was asked for, and nothing else.
             let other = file.account.add("Another", TestFile("other", size: 10))
             file.account.push()
@@ -77,11 +71,42 @@ struct DiskFullTests {
             #expect(state == .remote)
             disk.resize(kilobytes: 8_000)
             try await file.open(requests: 1)
+            let conditions = try await file.engine.catalog.conditions()
+            #expect(conditions.isEmpty)
+        }
+    }
+
+    @Test func `a disk that others fill meanwhile is diskFull, and the chunks are kept`()
+        async throws
+    {
+        var disk: SmallDisk?
+        defer { disk?.remove() }
+        try await withOneFile(40 * 65_536) { configuration in
+            disk = try? SmallDisk(at: known(configuration.home) + "/cache", kilobytes: 8_000)
+        } _: { file in
+            let disk = try #require(disk)
+            try await file.engine.setCacheLimit(1 << 30)
+            let gate = FaultGate()
+            file.server.faults.add(file.request, times: 1, .hold(gate))
+            let (engine, key) = (file.engine, file.key)
+            let opening = Task { try await engine.materialize(key) }
+            try await gate.reached()
+            let free = Int(try Directory.freeSpace(at: disk.path))
+            try Data(repeating: 1, count: free - 20 * 65_536)
+                .write(to: URL(filePath: disk.path + "/others"))
+            gate.open()
+            let error = await #expect(throws: SyncError.self) { try await opening.value }
+            #expect(error?.code == .unavailable(.diskFull))
+            let full = try await file.engine.explain(file.key)
+            #expect(full.attachment.state == .unavailable(.diskFull))
+            #expect(file.requests.count == 1, "no request can make room")
+            let kept = Int(full.evidence.bytes / 65_536)
+            #expect(kept > 0 && kept < 21)
+            try FileSystem.remove(disk.path + "/others")
+            try await file.open(requests: 1)
             #expect(file.ranges.last == file.range(from: kept))
             let found = try await file.engine.explain(file.key)
             #expect(found.attachment.state == .here)
-            let conditions = try await file.engine.catalog.conditions()
-            #expect(conditions.isEmpty)
         }
     }
 

@@ -34,7 +34,7 @@ import Testing
             // As if the process had died after the rename and before the commit.
             try file.home.execute(
                 """
-                UPDATE tally SET value = 0 WHERE name IN ('blobsHere', 'cacheBytes');
+                UPDATE tally SET value = 0 WHERE name = 'blobsHere';
                 UPDATE blob SET here_boot = NULL;
                 """)
             let next = try await file.home.open()

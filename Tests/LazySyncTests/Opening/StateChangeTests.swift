@@ -47,7 +47,7 @@ import Testing
         try await withOneFile { file in
             try file.home.execute(
                 """
-                CREATE TRIGGER refuse BEFORE UPDATE ON blob BEGIN
+                CREATE TRIGGER refuse BEFORE UPDATE OF here_boot ON blob BEGIN
                     SELECT RAISE(ABORT, 'no room for this');
                 END;
                 """)
@@ -69,7 +69,7 @@ import Testing
         try await withOneFile { file in
             try file.home.execute(
                 """
-                CREATE TRIGGER refuse BEFORE UPDATE ON blob BEGIN
+                CREATE TRIGGER refuse BEFORE UPDATE OF here_boot ON blob BEGIN
                     SELECT RAISE(ABORT, 'no room for this');
                 END;
                 """)

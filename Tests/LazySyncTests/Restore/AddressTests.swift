@@ -142,7 +142,7 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: old))
             #expect(!FileManager.default.fileExists(atPath: oldThumbnail))
             let status = try await engine.status()
-            #expect(status.states["here"] == 0 && status.cacheBytes == 0)
+            #expect(status.states["here"] == 0 && status.cache.originals == 0)
             let file = try await engine.materialize(item.key(0))
             #expect(try Self.bytes(file) == account.content(item.key(0)))
         }
@@ -161,7 +161,7 @@ import Testing
             account.push()
             let report = try await engine.restore()
             #expect(report.items == 1 && report.attachments == 0)
-            #expect(try await engine.status().cacheBytes == 0)
+            #expect(try await engine.status().cache.originals == 0)
             let cache = try home.accountPlaces.cache
             let files = FileManager.default.enumerator(
                 at: URL(filePath: cache), includingPropertiesForKeys: [.isRegularFileKey])

@@ -247,7 +247,8 @@ import Testing
         try await store.apply()
         _ = try await store.verify(seq: 2)
         let mark = HereMark(boot: "boot", inode: 1, size: 7, mtime: 1, ctime: 1)
-        try await store.catalog.markHere(record, through: row.row, mark, clearing: [])
+        try await store.catalog.markHere(
+            record, through: row.row, mark, handedAt: nil, clearing: [])
         try await store.catalog.markFailed(record, through: row.row, .corrupt, Evidence())
         #expect(try await store.catalog.wantedBlobs().isEmpty)
         #expect(try await store.catalog.tallies()[.blobsHere] == 0)

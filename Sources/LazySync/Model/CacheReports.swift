@@ -1,0 +1,41 @@
+/// What the cache takes on the disk, in bytes as the disk counts them.
+public struct CacheUse: Sendable, Hashable {
+    /// What opened files take or may take.
+    public var originals: Int64
+    /// What thumbnails take.
+    public var thumbnails: Int64
+    /// What both may take together.
+    public var limit: Int64
+    /// Whether a person has chosen the limit.
+    public var isLimitChosen: Bool
+    /// What the files of pinned attachments take.
+    public var pinned: Int64
+
+    /// What all of it takes.
+    public var bytes: Int64 { originals + thumbnails }
+}
+
+/// What `evictAll` did.
+public struct EvictionReport: Sendable, Hashable {
+    /// Files that were removed.
+    public var files = 0
+    /// What they took on the disk.
+    public var bytes: Int64 = 0
+    /// Files that stay because they are pinned.
+    public var pinned = 0
+    /// Files that stay because somebody uses them, or that cannot be removed now.
+    public var inUse = 0
+
+    /// Reports nothing yet.
+    public init() {}
+}
+
+/// What `keepPinned` brought.
+public struct PinReport: Sendable, Hashable {
+    /// Files that came.
+    public var fetched = 0
+    /// What came over the wire for them, in bytes of content.
+    public var bytes: Int64 = 0
+    /// Those that did not come, with the reasons.
+    public var missing: [AttachmentKey: UnavailableReason] = [:]
+}

@@ -1,0 +1,237 @@
+internal import SyncPlatform
+
+/// Makes room in the cache before bytes are written, so that its limit holds at every moment.
+///
+/// What a record's files may take is reserved in the catalog, under the lock of all writers, so
+/// that processes cannot promise the same room twice. What was opened least recently goes; never
+/// what is in use, pinned, or was handed out a short while ago. A reservation that outlived its
+/// process is trimmed to what is on the disk as soon as somebody needs room.
+struct CacheRoom: Sendable {
+    let catalog: Catalog
+    let places: AccountPlaces
+    let clock: any WaitingClock
+
+    /// How long a path that was handed out is safe, in seconds, and how old a note of that may get
+    /// before it is written anew: together 10 minutes at the least.
+    static let safeSeconds: Int64 = 660
+    static let noteSeconds: Int64 = 60
+
+    private static let page = 256
+
+    init(catalog: Catalog, places: AccountPlaces, clock: any WaitingClock) {
+        self.catalog = catalog
+        self.places = places
+        self.clock = clock
+    }
+
+    /// Remembers that a record was asked for, and reserves room for more of its bytes.
+    ///
+    /// `whole` is what it takes when it is complete (``DiskCost``), beyond which nothing is
+    /// reserved. The caller shares the record's use.
+    /// - Throws: `tooLarge` if the whole could not be here beside what is pinned; `diskFull` if
+    ///   there is no room now.
+    func reserve(
+        _ record: String, row: Int64, bytes: Int64, whole: Int64
+    ) async throws(SyncError) {
+        try await catalog.write("make room") { connection in
+            guard try connection.want(record, through: row) else { return }
+            let held = try connection.blobRecord(record)?.held ?? 0
+            let wanted = max(min(held + bytes, whole), held)
+            try makeRoom(connection, for: record, need: wanted - held, whole: whole)
+            try connection.noteOpened(record, handedAt: nil)
+            try connection.hold(record, wanted, was: held)
+        }
+    }
+
+    /// Trims what is reserved for a record to what is on the disk, unless somebody still uses it.
+    func settle(_ record: String) async throws(SyncError) {
+        try await catalog.write("settle a reservation") { connection in
+            guard let known = try connection.blobRecord(record), known.mark == nil, known.held > 0,
+                let alone = try uses.tryAlone(record)
+            else { return }
+            defer { withExtendedLifetime(alone) {} }
+            try connection.hold(record, try onDisk(record), was: known.held)
+        }
+    }
+
+    /// Brings the cache below its limit, if that was lowered.
+    func shrink() async throws(SyncError) {
+        try await catalog.write("make room") { connection in
+            let excess = try limit(connection).excess(try use(connection), need: 0)
+            if excess > 0 { _ = try evict(connection, atLeast: excess, sparing: nil) }
+        }
+    }
+
+    // MARK: Eviction by a person's word
+
+    /// What became of a record that was to go.
+    enum Eviction: Sendable { case gone(Int64), isPinned, isInUse, notHere }
+
+    /// Removes a record's bytes, also if its path was just handed out; not what is pinned or in use.
+    func evict(_ record: String) async throws(SyncError) -> Eviction {
+        try await catalog.write("evict") { connection in
+            guard let known = try connection.blobRecord(record), known.held > 0 else {
+                return .notHere
+            }
+            if try connection.isPinned(record) { return .isPinned }
+            return try remove(record, connection) ? .gone(known.held) : .isInUse
+        }
+    }
+
+    /// Removes everything that is neither pinned nor in use; thumbnails stay.
+    func evictAll() async throws(SyncError) -> EvictionReport {
+        var total = EvictionReport()
+        var last: CachedBlob?
+        while true {
+            let (page, found) = try await catalog.write("evict") { [last] connection in
+                var found = EvictionReport()
+                let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
+                for blob in page {
+                    if blob.isPinned {
+                        found.pinned += 1
+                    } else if try remove(blob.record, connection) {
+                        found.files += 1
+                        found.bytes += blob.held
+                    } else {
+                        found.inUse += 1
+                    }
+                }
+                return (page, found)
+            }
+            total.files += found.files
+            total.bytes += found.bytes
+            total.pinned += found.pinned
+            total.inUse += found.inUse
+            guard let end = page.last else { return total }
+            last = end
+        }
+    }
+
+    // MARK: Room, inside a transaction
+
+    private var uses: BlobUses { BlobUses(places) }
+
+    /// Evicts until `need` more bytes fit.
+    func makeRoom(
+        _ connection: Connection, for record: String?, need: Int64, whole: Int64
+    ) throws {
+        guard need > 0 else { return }
+        let limit = try limit(connection)
+        let use = try use(connection)
+        let excess = limit.excess(use, need: need)
+        guard excess > 0 else { return }
+        // Only now: it walks over all that is pinned.
+        let pinned = try connection.pinnedBytes(sparing: record)
+        guard limit.couldHold(whole, pinned: pinned, thumbnails: use.thumbnails) else {
+            throw SyncError(
+                .unavailable(.tooLarge), "make room",
+                "it does not fit into the cache's limit of \(limit.bytes) bytes with what is pinned"
+            )
+        }
+        let freed = try evict(connection, atLeast: excess, sparing: record)
+        guard freed >= excess else {
+            throw SyncError(
+                .unavailable(.diskFull), "make room",
+                "what is in the cache is in use, was just opened, or is pinned")
+        }
+    }
+
+    private func limit(_ connection: Connection) throws -> CacheLimit {
+        CacheLimit(
+            chosen: try connection.cacheLimit(),
+            diskBytes: try Directory.diskSpace(at: cacheFolder))
+    }
+
+    private func use(_ connection: Connection) throws -> CacheLimit.Use {
+        let limit = try limit(connection)
+        var thumbnails = Int64(try connection.tally(.thumbnailBytes))
+        // While they are being fetched they may take all of their share at any moment.
+        if try TransferLocks(places).held().thumbnails {
+            thumbnails = max(thumbnails, limit.thumbnails)
+        }
+        return CacheLimit.Use(
+            originals: Int64(try connection.tally(.cacheBytes)), thumbnails: thumbnails,
+            free: Int64(clamping: try Directory.freeSpace(at: cacheFolder)))
+    }
+
+    /// The cache's folder, or where it will be.
+    private var cacheFolder: String {
+        get throws(FileError) {
+            try places.makeCacheFolders()
+            return places.cache
+        }
+    }
+
+    /// Frees what was opened least recently, and answers how much that is.
+    ///
+    /// Nothing goes if it cannot be enough.
+    private func evict(
+        _ connection: Connection, atLeast excess: Int64, sparing record: String?
+    ) throws -> Int64 {
+        let inUse = try uses.held()
+        func mayGo(_ blob: CachedBlob) -> Bool {
+            blob.record != record && !blob.isPinned && !isSafe(blob) && !inUse.contains(blob.record)
+        }
+        var possible: Int64 = 0
+        var last: CachedBlob?
+        while possible < excess {
+            let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
+            guard let end = page.last else { return 0 }
+            possible += page.filter(mayGo).reduce(0) { $0 + $1.held }
+            last = end
+        }
+        var freed: Int64 = 0
+        last = nil
+        while freed < excess {
+            let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
+            guard let end = page.last else { break }
+            for blob in page where freed < excess && mayGo(blob) {
+                freed += try free(blob, connection, enough: excess - freed)
+            }
+            last = end
+        }
+        return freed
+    }
+
+    private func isSafe(_ blob: CachedBlob) -> Bool {
+        guard let handedAt = blob.handedAt else { return false }
+        // Also if the clock was set back meanwhile.
+        return abs(clock.now - handedAt) < Self.safeSeconds
+    }
+
+    /// Trims a part to what is on the disk, and if that is not enough, removes it.
+    private func free(
+        _ blob: CachedBlob, _ connection: Connection, enough: Int64
+    ) throws -> Int64 {
+        if try connection.blobRecord(blob.record)?.mark == nil,
+            let alone = try uses.tryAlone(blob.record)
+        {
+            defer { withExtendedLifetime(alone) {} }
+            let onDisk = min(try onDisk(blob.record), blob.held)
+            if blob.held - onDisk >= enough {
+                try connection.hold(blob.record, onDisk, was: blob.held)
+                return blob.held - onDisk
+            }
+        }
+        return try remove(blob.record, connection) ? blob.held : 0
+    }
+
+    /// Removes a record's files and what is known of them; false if somebody uses them, or they
+    /// cannot be removed now, and then they stay on the account.
+    private func remove(_ record: String, _ connection: Connection) throws -> Bool {
+        guard let alone = try uses.tryAlone(record) else { return false }
+        defer { withExtendedLifetime(alone) {} }
+        do throws(FileError) {
+            try BlobPlace(record: record, under: places.blobs).remove()
+        } catch {
+            return false
+        }
+        try connection.forgetEvicted(record)
+        return true
+    }
+
+    /// What a record's files take on the disk now.
+    private func onDisk(_ record: String) throws -> Int64 {
+        try BlobPlace(record: record, under: places.blobs).onDisk()
+    }
+}

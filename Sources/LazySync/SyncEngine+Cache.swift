@@ -1,0 +1,134 @@
+internal import SyncPlatform
+
+/// The cache: what is kept on this device, and how much of it.
+extension SyncEngine {
+    /// What the cache takes, and what it may take.
+    public func cacheUse() async throws(SyncError) -> CacheUse {
+        try requireOpen("look at the cache")
+        let tallies = try await catalog.tallies()
+        let chosen = try await catalog.cacheLimit()
+        let limit = try SyncError.mapping("look at the cache") {
+            // Looking makes no folder: the disk may be read-only.
+            let places = opened.places
+            let isThere = try FileSystem.facts(places.cache) != nil
+            let disk = try Directory.diskSpace(at: isThere ? places.cache : places.data)
+            return CacheLimit(chosen: chosen, diskBytes: disk).bytes
+        }
+        return CacheUse(
+            originals: Int64(tallies[.cacheBytes] ?? 0),
+            thumbnails: Int64(tallies[.thumbnailBytes] ?? 0), limit: limit,
+            isLimitChosen: chosen != nil, pinned: try await catalog.pinnedBytes())
+    }
+
+    /// Sets what the cache may take, in bytes; nil for the usual limit.
+    ///
+    /// What is over it goes at once, least recently opened first; what is pinned, in use or was
+    /// just handed out stays.
+    public func setCacheLimit(_ bytes: Int64?) async throws(SyncError) {
+        try requireOpen("set the cache's limit")
+        if let bytes, bytes < 0 {
+            throw SyncError(.invalidInput, "set the cache's limit", "it cannot be negative")
+        }
+        try await catalog.setCacheLimit(bytes)
+        try await materializer.room.shrink()
+    }
+
+    /// Keeps an attachment's bytes on this device, and brings them here if they are not.
+    ///
+    /// It stays pinned if they do not come; `keepPinned` asks for them again.
+    public func pin(
+        _ key: AttachmentKey, progress: (@Sendable (Int64, Int64) -> Void)? = nil
+    ) async throws(SyncError) -> MaterializedFile {
+        try await setPinned(key, true)
+        return try await materialize(key, progress: progress)
+    }
+
+    /// Lets an attachment's bytes go when room is needed.
+    public func unpin(_ key: AttachmentKey) async throws(SyncError) {
+        try await setPinned(key, false)
+    }
+
+    /// Pins every attachment, also those to come, or none any more.
+    ///
+    /// Brings nothing here: ``keepPinned(_:)`` does.
+    public func setAllPinned(_ arePinned: Bool) async throws(SyncError) {
+        try requireOpen("pin everything")
+        try await catalog.pinAll(arePinned)
+        broadcast.send(.catalog)
+    }
+
+    /// Brings the bytes of all pinned attachments here; one that does not come stops no other.
+    ///
+    /// `progress` is told how many were tried.
+    /// - Throws: What keeps all of them from coming, such as `offline`.
+    public func keepPinned(
+        _ progress: (@Sendable (Int) -> Void)? = nil
+    ) async throws(SyncError) -> PinReport {
+        try requireOpen("keep what is pinned")
+        var report = PinReport()
+        var done = 0
+        var last = ""
+        while true {
+            let page = try await catalog.pinnedNotHere(after: last, limit: 256)
+            guard let end = page.last else { return report }
+            last = end.record
+            for (key, _) in page {
+                do throws(SyncError) {
+                    let file = try await materializer.file(key, handsOut: false)
+                    report.fetched += 1
+                    report.bytes += file.bytesFetched
+                } catch {
+                    guard case .unavailable(let reason) = error.code,
+                        !reason.isShared || error.failure?.isBrokenTransfer == true
+                    else { throw error }
+                    report.missing[key] = reason
+                }
+                done += 1
+                progress?(done)
+            }
+        }
+    }
+
+    /// Removes an attachment's bytes from this device; its address and its thumbnail stay.
+    ///
+    /// Answers what that freed.
+    /// - Throws: `invalidInput` if it is pinned, `busy` if somebody uses them.
+    public func evict(_ key: AttachmentKey) async throws(SyncError) -> Int64 {
+        try requireOpen("evict \(key.id)")
+        guard let row = try await catalog.attachment(key) else {
+            throw SyncError(.noSuchID, "evict", "there is no attachment \(key)")
+        }
+        guard let ref = row.ref else { return 0 }
+        switch try await materializer.room.evict(ref.recordName) {
+        case .gone(let bytes):
+            broadcast.send(.attachment(key, .remote, bytes: 0))
+            return bytes
+        case .notHere: return 0
+        case .isPinned:
+            throw SyncError(
+                .invalidInput, "evict \(key.id)", "it is pinned", hint: "unpin it first")
+        case .isInUse:
+            throw SyncError(
+                .busy, "evict \(key.id)", "somebody is using it, or it cannot be removed now",
+                hint: "try again when it is closed")
+        }
+    }
+
+    /// Removes all bytes that are neither pinned nor in use; addresses and thumbnails stay.
+    public func evictAll() async throws(SyncError) -> EvictionReport {
+        try requireOpen("evict everything")
+        let evicted = try await materializer.room.evictAll()
+        if evicted.files > 0 { broadcast.send(.catalog) }
+        return evicted
+    }
+
+    private func setPinned(_ key: AttachmentKey, _ isPinned: Bool) async throws(SyncError) {
+        let operation = isPinned ? "pin \(key.id)" : "unpin \(key.id)"
+        try requireOpen(operation)
+        guard let row = try await catalog.attachment(key) else {
+            throw SyncError(.noSuchID, operation, "there is no attachment \(key)")
+        }
+        guard row.isPinned != isPinned else { return }
+        try await catalog.pin(row: row.row, isPinned)
+    }
+}

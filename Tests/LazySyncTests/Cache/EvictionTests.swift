@@ -1,0 +1,224 @@
+import SyncPlatform
+import Testing
+
+@testable import LazySync
+@testable import MockServer
+@testable import TestSupport
+
+/// What makes room, in which order, and what never does.
+@Suite(.timeLimit(.minutes(10))) struct EvictionTests {
+    @Test func `what was opened least recently makes room`() async throws {
+        try await withSmallCache(files: 5) { cache in
+            try await cache.limit(files: 3)
+            for index in [0, 1, 2] { try await cache.open(index) }
+            // Opened again, it is the newest.
+            try await cache.open(0)
+            cache.waitUntilNothingIsSafe()
+            try await cache.open(3)
+            #expect(try await cache.here() == [0, 2, 3])
+            cache.waitUntilNothingIsSafe()
+            try await cache.open(4)
+            #expect(try await cache.here() == [0, 3, 4])
+            // What went is as if nobody had asked for it, and comes again when it is opened.
+            #expect(try await cache.engine.explain(cache.keys[1]).attachment.state == .remote)
+            cache.waitUntilNothingIsSafe()
+            #expect(try await cache.open(1).requests == 1)
+        }
+    }
+
+    @Test func `the order is that of the openings, whatever the clock says`() async throws {
+        try await withSmallCache(files: 4) { cache in
+            try await cache.limit(files: 3)
+            for index in [0, 1, 2] {
+                try await cache.open(index)
+                cache.home.clock.advance(by: -100_000)
+            }
+            try await cache.open(3)
+            #expect(try await cache.here() == [1, 2, 3])
+        }
+    }
+
+    /// Case C8.
+    @Test func `a path that was handed out is safe for ten minutes, and no longer`() async throws {
+        try await withSmallCache(files: 3) { cache in
+            try await cache.limit(files: 2)
+            try await cache.open(0)
+            try await cache.open(1)
+            cache.home.clock.advance(by: 600)
+            let error = await #expect(throws: SyncError.self) { try await cache.open(2) }
+            #expect(error?.code == .unavailable(.diskFull))
+            #expect(try await cache.here() == [0, 1])
+            #expect(cache.home.blobRequests.count == 2, "nothing was asked for in vain")
+            cache.home.clock.advance(by: 61)
+            try await cache.open(2)
+            #expect(try await cache.here() == [1, 2])
+        }
+    }
+
+    @Test func `opening again makes the time begin again`() async throws {
+        try await withSmallCache(files: 2) { cache in
+            try await cache.limit(files: 1)
+            for _ in 0..<8 {
+                try await cache.open(0)
+                cache.home.clock.advance(by: 599)
+                await #expect(throws: SyncError.self) { try await cache.open(1) }
+            }
+        }
+    }
+
+    /// Case C8.
+    @Test func `a file that somebody saved into is proved and fetched again`() async throws {
+        try await withSmallCache(files: 1) { cache in
+            let opened = try await cache.open(0)
+            try FileSystem.setMode(opened.path, 0o600)
+            let file = try File(opened.path, for: .readWrite)
+            try file.write([1, 2, 3].span, at: 65_536)
+            #expect(try await cache.open(0).bytesFetched == 65_536, "one chunk")
+        }
+    }
+
+    /// Case C2.
+    @Test func `what another process uses keeps its bytes`() async throws {
+        try await withSmallCache(files: 3) { cache in
+            try await cache.limit(files: 2)
+            try await cache.open(0)
+            try await cache.open(1)
+            cache.waitUntilNothingIsSafe()
+            let use = try BlobUses(cache.home.accountPlaces).share(cache.record(0))
+            try await cache.open(2)
+            #expect(try await cache.here() == [0, 2])
+            withExtendedLifetime(use) {}
+        }
+    }
+
+    @Test func `nothing is evicted when it would not be enough`() async throws {
+        try await withSmallCache(files: 4) { cache in
+            try await cache.limit(files: 3)
+            for index in [0, 1] { try await cache.open(index) }
+            cache.waitUntilNothingIsSafe()
+            try await cache.open(2)
+            let use = try BlobUses(cache.home.accountPlaces).share(cache.record(1))
+            let limit = 2 * cache.cost - 1
+            try await cache.engine.catalog.setCacheLimit(limit)
+            // Only the first could go, and two would have to.
+            await #expect(throws: SyncError.self) { try await cache.open(3) }
+            #expect(try await cache.here() == [0, 1, 2])
+            withExtendedLifetime(use) {}
+        }
+    }
+
+    @Test func `what could never fit is too large, before anything is asked for`() async throws {
+        try await withSmallCache(files: 3) { cache in
+            try await cache.engine.setCacheLimit(cache.cost - 1)
+            let error = await #expect(throws: SyncError.self) { try await cache.open(0) }
+            #expect(error?.code == .unavailable(.tooLarge))
+            #expect(cache.home.blobRequests.isEmpty)
+            #expect(
+                try await cache.engine.explain(cache.keys[0]).attachment.state
+                    == .unavailable(.tooLarge))
+            // Nor does it with what is pinned, however much could go.
+            try await cache.limit(files: 1)
+            _ = try await cache.engine.pin(cache.keys[1])
+            cache.waitUntilNothingIsSafe()
+            let other = await #expect(throws: SyncError.self) { try await cache.open(0) }
+            #expect(other?.code == .unavailable(.tooLarge))
+            try await cache.engine.unpin(cache.keys[1])
+            try await cache.open(0)
+        }
+    }
+
+    @Test func `a lower limit lets go at once of what is not safe`() async throws {
+        try await withSmallCache(files: 4) { cache in
+            for index in 0..<4 { try await cache.open(index) }
+            cache.waitUntilNothingIsSafe()
+            try await cache.open(0)
+            try await cache.limit(files: 2)
+            #expect(try await cache.here() == [0, 3])
+            let use = try await cache.engine.cacheUse()
+            #expect(use.originals == 2 * cache.cost && use.isLimitChosen)
+            try await cache.engine.setCacheLimit(nil)
+            #expect(try await cache.engine.cacheUse().isLimitChosen == false)
+        }
+    }
+
+    @Test func `a file that cannot be removed stays on the account`() async throws {
+        try await withSmallCache(files: 3) { cache in
+            try await cache.limit(files: 2)
+            try await cache.open(0)
+            try await cache.open(1)
+            cache.waitUntilNothingIsSafe()
+            let stubborn = try Stubborn(in: cache.place(0).folder)
+            guard stubborn.isStubborn else { return }
+            try await cache.open(2)
+            #expect(try await cache.here() == [0, 2])
+            #expect(try await cache.engine.cacheUse().originals == 2 * cache.cost)
+            stubborn.relent()
+            try await cache.open(1)
+            #expect(try await cache.here() == [1, 2])
+        }
+    }
+
+    /// Case C5.
+    @Test func `evicting everything gives the disk back, and ends at once on an empty cache`()
+        async throws
+    {
+        try await withSmallCache(files: 4) { cache in
+            let before = try cache.onDisk()
+            for index in 0..<4 { try await cache.open(index) }
+            #expect(try cache.onDisk() > before)
+            let report = try await cache.engine.evictAll()
+            #expect(report.files == 4 && report.bytes == 4 * cache.cost)
+            #expect(try cache.onDisk() == before)
+            #expect(try Directory.list(cache.home.accountPlaces.blobs).isEmpty)
+            #expect(try await cache.here().isEmpty)
+            #expect(try await cache.engine.evictAll() == EvictionReport())
+            try await cache.open(2)
+        }
+    }
+
+    @Test func `evicting one by word does not ask how long ago it was opened`() async throws {
+        try await withSmallCache(files: 2) { cache in
+            try await cache.open(0)
+            #expect(try await cache.engine.evict(cache.keys[0]) == cache.cost)
+            #expect(try await cache.engine.evict(cache.keys[0]) == 0)
+            #expect(try await cache.engine.evict(cache.keys[1]) == 0)
+            let use = try BlobUses(cache.home.accountPlaces).share(cache.record(0))
+            try await cache.open(0)
+            let error = await #expect(throws: SyncError.self) {
+                try await cache.engine.evict(cache.keys[0])
+            }
+            #expect(error?.code == .busy)
+            withExtendedLifetime(use) {}
+        }
+    }
+
+    @Test func `what a killed process had reserved is room as soon as somebody needs it`()
+        async throws
+    {
+        try await withSmallCache(files: 3) { cache in
+            try await cache.limit(files: 2)
+            try await cache.open(0)
+            // It reserved the whole, and died before a byte came.
+            let row = try #require(try await cache.engine.catalog.attachment(cache.keys[1]))
+            try await cache.engine.materializer.room.reserve(
+                cache.record(1), row: row.row, bytes: cache.cost, whole: cache.cost)
+            #expect(try await cache.engine.cacheUse().originals == 2 * cache.cost)
+            try await cache.open(2)
+            #expect(try await cache.here() == [0, 2])
+            #expect(try await cache.engine.cacheUse().originals == 2 * cache.cost)
+        }
+    }
+
+    @Test func `an interrupted transfer holds no more than its chunks`() async throws {
+        try await withSmallCache(files: 1, of: 40 * 65_536) { cache in
+            cache.home.server.faults.add(
+                .get("/v1/blobs/"), times: 1, .cut(at: .bytes(10 * 65_552 + 40 + 100)))
+            cache.home.server.faults.add(.get("/v1/blobs/"), .problem(403, code: "not-entitled"))
+            await #expect(throws: SyncError.self) { try await cache.open(0) }
+            let held = try await cache.engine.cacheUse().originals
+            #expect(held == (try cache.place(0).onDisk()))
+            let least = Int64(10 * 65_536)
+            #expect(held >= least && held <= least + 65_536 + 3 * 4_096)
+        }
+    }
+}
