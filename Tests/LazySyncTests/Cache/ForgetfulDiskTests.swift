@@ -22,7 +22,8 @@ import Testing
                 try await file.open()
             } else {
                 let came = Int.random(in: 0...chunks, using: &random)
-                file.server.faults.add(file.request, times: 1, .cut(at: file.fraction(chunks: came)))
+                file.server.faults.add(
+                    file.request, times: 1, .cut(at: file.fraction(chunks: came)))
                 file.server.faults.add(file.request, times: 1, .problem(403, code: "not-entitled"))
                 _ = try? await file.engine.materialize(file.key)
                 file.server.faults.clear()

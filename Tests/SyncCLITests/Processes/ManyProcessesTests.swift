@@ -56,6 +56,34 @@ import Testing
         #expect(try await device.requests(for: file).count == 1)
     }
 
+    /// Case B11.
+    @Test func `fetch one file once, though the one that fetches is killed in the middle`()
+        async throws
+    {
+        let device = try await Device.restored()
+        let file = try device.account.large
+        let gate = FaultGate()
+        device.server.faults.add(
+            try await device.match(file), times: 1, .stall(at: .bytes(2_000_000), gate))
+        let first = try device.start(["open", file.id])
+        try await gate.reached()
+        let others = try (0..<7).map { index in
+            try device.start(index < 5 ? ["open", file.id] : ["open", file.id, "--stdout"])
+        }
+        first.signal(SIGKILL)
+        #expect(try await first.result().exit == nil)
+        gate.open()
+        let results = try await others.asyncMap { try await $0.result() }
+        for result in results { #expect(result.exit == 0, "\(result.exit as Any)") }
+        #expect(
+            try await sha256(results.prefix(5).map(\.line))
+                == Array(
+                    repeating: file.sha256, count: 5))
+        for streamed in results.suffix(2) { #expect(streamed.output.count == file.size) }
+        let sent = try await device.requests(for: file).reduce(0) { $0 + $1.bytesSent }
+        #expect(sent <= UInt64(file.size) * 3 / 2, "\(sent) of \(file.size)")
+    }
+
     @Test func `log in, restore, list and log out in any order, and each is right or says why not`()
         async throws
     {
