@@ -54,11 +54,11 @@ struct CacheRoom: Sendable {
         }
     }
 
-    /// Brings the cache below its limit, if that was lowered.
+    /// Brings the cache below its limit, if that was lowered, as far as it can be now.
     func shrink() async throws(SyncError) {
         try await catalog.write("make room") { connection in
             let excess = try limit(connection).excess(try use(connection), need: 0)
-            if excess > 0 { _ = try evict(connection, atLeast: excess, sparing: nil) }
+            if excess > 0 { _ = try evict(connection, atMost: excess, sparing: nil) }
         }
     }
 
@@ -128,8 +128,8 @@ struct CacheRoom: Sendable {
                 "it does not fit into the cache's limit of \(limit.bytes) bytes with what is pinned"
             )
         }
-        let freed = try evict(connection, atLeast: excess, sparing: record)
-        guard freed >= excess else {
+        let canBeEnough = try mayFree(connection, atLeast: excess, sparing: record)
+        guard canBeEnough, try evict(connection, atMost: excess, sparing: record) >= excess else {
             throw SyncError(
                 .unavailable(.diskFull), "make room",
                 "what is in the cache is in use, was just opened, or is pinned")
@@ -162,36 +162,42 @@ struct CacheRoom: Sendable {
         }
     }
 
-    /// Frees what was opened least recently, and answers how much that is.
-    ///
-    /// Nothing goes if it cannot be enough.
-    private func evict(
+    /// Whether enough could go: if not, nothing should.
+    private func mayFree(
         _ connection: Connection, atLeast excess: Int64, sparing record: String?
-    ) throws -> Int64 {
+    ) throws -> Bool {
         let inUse = try uses.held()
-        func mayGo(_ blob: CachedBlob) -> Bool {
-            blob.record != record && !blob.isPinned && !isSafe(blob) && !inUse.contains(blob.record)
-        }
         var possible: Int64 = 0
         var last: CachedBlob?
         while possible < excess {
             let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
-            guard let end = page.last else { return 0 }
-            possible += page.filter(mayGo).reduce(0) { $0 + $1.held }
+            guard let end = page.last else { return false }
+            for blob in page where blob.record != record && mayGo(blob) {
+                if !inUse.contains(blob.record) { possible += blob.held }
+            }
             last = end
         }
+        return true
+    }
+
+    /// Frees what was opened least recently until it is enough, and answers how much that is.
+    private func evict(
+        _ connection: Connection, atMost excess: Int64, sparing record: String?
+    ) throws -> Int64 {
         var freed: Int64 = 0
-        last = nil
+        var last: CachedBlob?
         while freed < excess {
             let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
             guard let end = page.last else { break }
-            for blob in page where freed < excess && mayGo(blob) {
+            for blob in page where freed < excess && blob.record != record && mayGo(blob) {
                 freed += try free(blob, connection, enough: excess - freed)
             }
             last = end
         }
         return freed
     }
+
+    private func mayGo(_ blob: CachedBlob) -> Bool { !blob.isPinned && !isSafe(blob) }
 
     private func isSafe(_ blob: CachedBlob) -> Bool {
         guard let handedAt = blob.handedAt else { return false }

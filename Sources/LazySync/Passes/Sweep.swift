@@ -27,9 +27,11 @@ struct Sweep {
     /// Whether the record has no file any more.
     private func remove(_ record: String) -> Bool {
         do throws(FileError) {
-            guard let held = try TransferLocks(places).tryLock(record) else { return false }
-            defer { withExtendedLifetime(held) {} }
-            try Directory.removeTree(BlobPlace(record: record, under: places.blobs).folder)
+            guard let held = try TransferLocks(places).tryLock(record),
+                let alone = try BlobUses(places).tryAlone(record)
+            else { return false }
+            defer { withExtendedLifetime((held, alone)) {} }
+            try BlobPlace(record: record, under: places.blobs).remove()
             try ThumbnailStore(folder: places.thumbnails).remove(record)
             return true
         } catch {

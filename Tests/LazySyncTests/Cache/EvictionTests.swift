@@ -141,6 +141,35 @@ import Testing
         }
     }
 
+    @Test func `a lower limit lets go of what it can, though it is not enough`() async throws {
+        try await withSmallCache(files: 3) { cache in
+            for index in 0..<3 { try await cache.open(index) }
+            cache.waitUntilNothingIsSafe()
+            try await cache.open(0)
+            _ = try await cache.engine.pin(cache.keys[2])
+            try await cache.engine.setCacheLimit(0)
+            #expect(try await cache.here() == [0, 2])
+        }
+    }
+
+    @Test func `what an item no longer has stays while somebody reads it, and goes then`()
+        async throws
+    {
+        try await withSmallCache(files: 2) { cache in
+            try await cache.open(0)
+            let (place, record) = (try cache.place(0), cache.record(0))
+            var use: FileLock.Token? = try BlobUses(cache.home.accountPlaces).share(record)
+            let account = known(cache.home.account)
+            account.remove(cache.keys[0].item)
+            account.push()
+            _ = try await cache.engine.restore()
+            #expect(try place.contentPath() != nil && use != nil)
+            use = nil
+            _ = try await cache.engine.restore()
+            #expect(try place.contentPath() == nil)
+        }
+    }
+
     @Test func `a file that cannot be removed stays on the account`() async throws {
         try await withSmallCache(files: 3) { cache in
             try await cache.limit(files: 2)
