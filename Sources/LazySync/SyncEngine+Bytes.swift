@@ -117,7 +117,7 @@ extension SyncEngine {
         policy.attempts = min(policy.attempts, 3)
         return ThumbnailFetcher(
             account: opened.scope.account, keys: try await opened.keys(), catalog: catalog,
-            store: thumbnails, locks: TransferLocks(opened.places),
+            store: thumbnails, locks: TransferLocks(opened.places), room: materializer.room,
             fetcher: SmallBlob(remote: remote, policy: policy, clock: configuration.clock),
             materialize: { [materializer] key throws(SyncError) in
                 try await materializer.file(key, handsOut: false)
@@ -156,7 +156,6 @@ extension SyncEngine {
                 key: key, path: path, size: Int64(work.size), bytesFetched: 0, requests: 0)
             if row.thumbnail == .here, try await proves(path, work, tags) { return file }
             guard let result = try await fetchOne(work, fetcher) else { continue }
-            try await catalog.save([result])
             if let reason = result.reason {
                 throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
             }

@@ -23,14 +23,18 @@ extension SyncEngine {
     /// Sets what the cache may take, in bytes; nil for the usual limit.
     ///
     /// What is over it goes at once, least recently opened first; what is pinned, in use or was
-    /// just handed out stays.
+    /// just handed out stays. A quarter of it is for thumbnails, of which the oldest go; with a
+    /// higher limit, those that did not fit come with the next restore.
     public func setCacheLimit(_ bytes: Int64?) async throws(SyncError) {
         try requireOpen("set the cache's limit")
         if let bytes, bytes < 0 {
             throw SyncError(.invalidInput, "set the cache's limit", "it cannot be negative")
         }
+        let before = try await cacheUse().limit
         try await catalog.setCacheLimit(bytes)
         try await materializer.room.shrink()
+        if try await cacheUse().limit > before { try await catalog.renewSkippedThumbnails() }
+        broadcast.send(.catalog)
     }
 
     /// Keeps an attachment's bytes on this device, and brings them here if they are not.

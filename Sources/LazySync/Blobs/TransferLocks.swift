@@ -21,12 +21,25 @@ struct TransferLocks: Sendable {
         try lock.tryLock(.exclusive, Self.thumbnails)
     }
 
+    /// Promises room to thumbnails that are about to come: a lock as long as they are large.
+    ///
+    /// The caller has the thumbnails' lock, so there is one promise at the most.
+    func promise(thumbnails bytes: Int64) throws(FileError) -> FileLock.Token? {
+        let start = Self.promises.lowerBound
+        return try lock.tryLock(.exclusive, start..<start + max(bytes, 1))
+    }
+
     /// What is being fetched now, by any process.
     struct Held: Sendable {
         let ranges: [Range<Int64>]
 
         /// Whether the thumbnails that are due are being worked off.
         var thumbnails: Bool { ranges.contains { $0.overlaps(TransferLocks.thumbnails) } }
+
+        /// The room that is promised to thumbnails that are about to come, in bytes.
+        var promised: Int64 {
+            ranges.reduce(0) { $0 + Int64($1.clamped(to: TransferLocks.promises).count) }
+        }
 
         /// Whether a record is being fetched.
         func contains(_ record: String) -> Bool {
@@ -42,6 +55,8 @@ struct TransferLocks: Sendable {
 
     /// Above all records' bytes.
     private static let thumbnails: Range<Int64> = 1 << 62..<1 << 62 + 1
+    /// Above that.
+    private static let promises: Range<Int64> = 1 << 62 + 1..<Int64.max
 
     /// The record's byte: two records share one so rarely that waiting for each other is no harm.
     static func range(_ record: String) -> Range<Int64> {

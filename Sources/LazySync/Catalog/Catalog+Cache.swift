@@ -58,8 +58,7 @@ extension Catalog {
             let set = try connection.prepare(.setPinsAll)
             set.bind(arePinned ? 1 : 0, at: 1)
             try set.run()
-            let query = try connection.prepare(.lastAttachment)
-            return try query.step() ? query.int(0) : 0
+            return try connection.lastAttachment()
         }
         var done: Int64 = 0
         while done < last {
@@ -153,14 +152,19 @@ extension Connection {
     }
 
     /// Forgets that a record's bytes were asked for, once its files are gone.
-    func forgetEvicted(_ record: String) throws {
+    ///
+    /// A small photo is its own thumbnail: `photo` is what that is from then on.
+    func forgetEvicted(_ record: String, photo state: ThumbnailState = .notEager) throws {
         guard let known = try blobRecord(record) else { return }
         var tally = Tally()
-        // A small photo is its own thumbnail.
         let photo = try prepare(.photoIsNoThumbnail)
         photo.bind(known.attachment, at: 1)
+        photo.bind(state.rawValue, at: 2)
         try photo.run()
-        if changes == 1 { tally[.thumbnailsHere] -= 1 }
+        if changes == 1 {
+            tally.count(.here, bytes: 0, -1)
+            tally.count(state, bytes: 0, 1)
+        }
         if known.mark != nil { tally[.blobsHere] -= 1 }
         if known.reason != nil { tally[.blobsFailed] -= 1 }
         tally[.cacheBytes] -= Int(known.held)

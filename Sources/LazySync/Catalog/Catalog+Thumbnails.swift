@@ -20,6 +20,18 @@ struct ThumbnailResult: Sendable {
     var reason: UnavailableReason?
 }
 
+/// A thumbnail of its own that is here.
+struct KeptThumbnail: Sendable {
+    let row: Int64
+    let ref: CloudBlobRef
+    let createdAt: Int64
+    let size: Int64
+    let type: String
+
+    /// What its file takes on the disk.
+    var cost: Int64 { DiskCost.file(size) }
+}
+
 /// Thumbnails: what is due, newest first, and what became of it.
 extension Catalog {
     /// The next thumbnails to fetch, newest first, after one of them.
@@ -58,20 +70,33 @@ extension Catalog {
         try await write("save thumbnails") { connection in
             var tally = Tally()
             for result in results {
-                let record = result.work.ref?.recordName
-                guard let now = try connection.addresses(row: result.work.row),
-                    now.thumbnail?.recordName == record, now.state != .none
-                else {
-                    if let record, result.state == .here { try connection.drop(record) }
-                    continue
+                if try !connection.save(result, &tally), result.state == .here,
+                    let record = result.work.ref?.recordName
+                {
+                    try connection.drop(record)
                 }
-                try connection.setThumbnail(
-                    result.work.row, result.state, tags: result.tags, result.reason)
-                let bytes = record == nil ? 0 : DiskCost.file(Int64(result.work.size))
-                tally.count(now.state, bytes: bytes, -1)
-                tally.count(result.state, bytes: bytes, 1)
             }
             try tally.save(connection)
+        }
+    }
+
+    /// Makes due again what did not fit beside others, unless it is larger than is fetched by itself.
+    func renewSkippedThumbnails() async throws(SyncError) {
+        let last = try await read("renew thumbnails") { try $0.lastAttachment() }
+        var done: Int64 = 0
+        while done < last {
+            let end = done + 20_000
+            try await write("renew thumbnails") { [done] connection in
+                let renew = try connection.prepare(.renewSkippedThumbnails)
+                renew.bind(done, at: 1)
+                renew.bind(end, at: 2)
+                renew.bind(Int64(MergedAttachment.eagerLimit), at: 3)
+                try renew.run()
+                var tally = Tally()
+                tally[.thumbnailsDue] += Int(connection.changes)
+                try tally.save(connection)
+            }
+            done = end
         }
     }
 
@@ -116,7 +141,20 @@ extension Connection {
         return work
     }
 
-    fileprivate func setThumbnail(
+    /// Saves what became of a thumbnail; false if its attachment no longer names it.
+    func save(_ result: ThumbnailResult, _ tally: inout Tally) throws -> Bool {
+        let record = result.work.ref?.recordName
+        guard let now = try addresses(row: result.work.row), now.thumbnail?.recordName == record,
+            now.state != .none
+        else { return false }
+        try setThumbnail(result.work.row, result.state, tags: result.tags, result.reason)
+        let bytes = record == nil ? 0 : DiskCost.file(Int64(result.work.size))
+        tally.count(now.state, bytes: bytes, -1)
+        tally.count(result.state, bytes: bytes, 1)
+        return true
+    }
+
+    func setThumbnail(
         _ row: Int64, _ state: ThumbnailState, tags: [UInt8] = [],
         _ reason: UnavailableReason? = nil
     ) throws {
@@ -126,5 +164,28 @@ extension Connection {
         if !tags.isEmpty { set.bind(blob: tags.span, at: 3) }
         if let reason { set.bind(text: reason.rawValue, at: 4) }
         try set.run()
+    }
+
+    /// Thumbnails that are here, oldest first, after one of them.
+    func oldestThumbnails(after last: KeptThumbnail?, limit: Int) throws -> [KeptThumbnail] {
+        let query = try prepare(.oldestThumbnails)
+        query.bind(last?.createdAt ?? .min, at: 1)
+        query.bind(last?.row ?? -1, at: 2)
+        query.bind(Int64(limit), at: 3)
+        var found: [KeptThumbnail] = []
+        while try query.step() {
+            guard let ref = CloudBlobRef(packed: query.blob(1).span) else { continue }
+            found.append(
+                KeptThumbnail(
+                    row: query.int(0), ref: ref, createdAt: query.int(2), size: query.int(3),
+                    type: try query.text(4)))
+        }
+        return found
+    }
+
+    /// The highest row of all attachments.
+    func lastAttachment() throws -> Int64 {
+        let query = try prepare(.lastAttachment)
+        return try query.step() ? query.int(0) : 0
     }
 }

@@ -223,15 +223,20 @@ enum Query: String, CaseIterable {
 
     // MARK: Thumbnails
 
-    case oldestThumbnail = """
-        SELECT id, thumb_cloud_blob_ref, created_at, thumb_size FROM attachment
-        WHERE thumb_state = 2 AND thumb_cloud_blob_ref IS NOT NULL ORDER BY created_at LIMIT 1
+    case oldestThumbnails = """
+        SELECT id, thumb_cloud_blob_ref, created_at, thumb_size, thumb_type FROM attachment
+        WHERE thumb_state = 2 AND thumb_cloud_blob_ref IS NOT NULL
+            AND (created_at, id) > (?1, ?2)
+        ORDER BY created_at, id LIMIT ?3
         """
     case photoIsNoThumbnail = """
-        UPDATE attachment SET thumb_state = 4
+        UPDATE attachment SET thumb_state = ?2
         WHERE id = ?1 AND thumb_state = 2 AND thumb_cloud_blob_ref IS NULL
         """
-
+    case renewSkippedThumbnails = """
+        UPDATE attachment SET thumb_state = 1
+        WHERE id > ?1 AND id <= ?2 AND thumb_state = 4 AND coalesce(thumb_size, size) <= ?3
+        """
     case thumbnailWork = """
         SELECT a.id, e.entry_id, a.attachment_id, a.size, a.thumb_type, a.thumb_size,
             a.thumb_cloud_blob_ref, a.created_at

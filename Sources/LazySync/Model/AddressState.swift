@@ -30,7 +30,8 @@ enum ThumbnailState: Int64, Sendable {
     case due = 1
     case here = 2
     case failed = 3
-    /// Fetched only when somebody asks: it is larger than a thumbnail should be.
+    /// Fetched only when somebody asks: it is larger than a thumbnail should be, or did not fit
+    /// beside newer ones.
     case notEager = 4
     case addressAbsent = 5
     case addressInvalid = 6

@@ -56,6 +56,7 @@ struct CacheRoom: Sendable {
 
     /// Brings the cache below its limit, if that was lowered, as far as it can be now.
     func shrink() async throws(SyncError) {
+        try await shrinkThumbnails()
         try await catalog.write("make room") { connection in
             let excess = try limit(connection).excess(try use(connection), need: 0)
             if excess > 0 { _ = try evict(connection, atMost: excess, sparing: nil) }
@@ -128,29 +129,29 @@ struct CacheRoom: Sendable {
                 "it does not fit into the cache's limit of \(limit.bytes) bytes with what is pinned"
             )
         }
-        let canBeEnough = try mayFree(connection, atLeast: excess, sparing: record)
-        guard canBeEnough, try evict(connection, atMost: excess, sparing: record) >= excess else {
+        // If not enough could go, nothing should.
+        let possible = try evictable(connection, upTo: excess, sparing: record)
+        guard possible >= excess,
+            try evict(connection, atMost: excess, sparing: record) >= excess
+        else {
             throw SyncError(
                 .unavailable(.diskFull), "make room",
                 "what is in the cache is in use, was just opened, or is pinned")
         }
     }
 
-    private func limit(_ connection: Connection) throws -> CacheLimit {
+    func limit(_ connection: Connection) throws -> CacheLimit {
         CacheLimit(
             chosen: try connection.cacheLimit(),
             diskBytes: try Directory.diskSpace(at: cacheFolder))
     }
 
-    private func use(_ connection: Connection) throws -> CacheLimit.Use {
-        let limit = try limit(connection)
-        var thumbnails = Int64(try connection.tally(.thumbnailBytes))
-        // While they are being fetched they may take all of their share at any moment.
-        if try TransferLocks(places).held().thumbnails {
-            thumbnails = max(thumbnails, limit.thumbnails)
-        }
-        return CacheLimit.Use(
-            originals: Int64(try connection.tally(.cacheBytes)), thumbnails: thumbnails,
+    func use(_ connection: Connection) throws -> CacheLimit.Use {
+        CacheLimit.Use(
+            originals: Int64(try connection.tally(.cacheBytes)),
+            // Those that are being fetched have their room as if they were here.
+            thumbnails: Int64(try connection.tally(.thumbnailBytes))
+                + (try TransferLocks(places).held().promised),
             free: Int64(clamping: try Directory.freeSpace(at: cacheFolder)))
     }
 
@@ -162,26 +163,26 @@ struct CacheRoom: Sendable {
         }
     }
 
-    /// Whether enough could go: if not, nothing should.
-    private func mayFree(
-        _ connection: Connection, atLeast excess: Int64, sparing record: String?
-    ) throws -> Bool {
+    /// How much could go now, as far as it is of interest.
+    func evictable(
+        _ connection: Connection, upTo enough: Int64, sparing record: String?
+    ) throws -> Int64 {
         let inUse = try uses.held()
         var possible: Int64 = 0
         var last: CachedBlob?
-        while possible < excess {
+        while possible < enough {
             let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
-            guard let end = page.last else { return false }
+            guard let end = page.last else { break }
             for blob in page where blob.record != record && mayGo(blob) {
                 if !inUse.contains(blob.record) { possible += blob.held }
             }
             last = end
         }
-        return true
+        return possible
     }
 
     /// Frees what was opened least recently until it is enough, and answers how much that is.
-    private func evict(
+    func evict(
         _ connection: Connection, atMost excess: Int64, sparing record: String?
     ) throws -> Int64 {
         var freed: Int64 = 0
@@ -213,7 +214,9 @@ struct CacheRoom: Sendable {
             let alone = try uses.tryAlone(blob.record)
         {
             defer { withExtendedLifetime(alone) {} }
-            let onDisk = min(try onDisk(blob.record), blob.held)
+            // What cannot be looked at now is passed over.
+            guard let now = try? onDisk(blob.record) else { return 0 }
+            let onDisk = min(now, blob.held)
             if blob.held - onDisk >= enough {
                 try connection.hold(blob.record, onDisk, was: blob.held)
                 return blob.held - onDisk

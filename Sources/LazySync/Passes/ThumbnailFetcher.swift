@@ -10,6 +10,7 @@ struct ThumbnailFetcher {
     let catalog: Catalog
     let store: ThumbnailStore
     let locks: TransferLocks
+    let room: CacheRoom
     let fetcher: SmallBlob
     /// Brings a whole photo that has no thumbnail of its own.
     let materialize: @Sendable (AttachmentKey) async throws(SyncError) -> MaterializedFile
@@ -44,7 +45,8 @@ struct ThumbnailFetcher {
         }
     }
 
-    /// Fetches one, due or not; nil if somebody else is fetching it.
+    /// Fetches one that a person asks for, due or not, and keeps it; nil if somebody else is fetching
+    /// it, or its attachment has another one by now.
     func fetchOne(_ work: ThumbnailWork) async throws(SyncError) -> ThumbnailResult? {
         let held = try SyncError.mapping("fetch a thumbnail") {
             try work.ref.map { try locks.tryLock($0.recordName) } ?? nil
@@ -52,13 +54,32 @@ struct ThumbnailFetcher {
         guard work.ref == nil || held != nil else { return nil }
         defer { withExtendedLifetime(held) {} }
         changed(work.key, .pending)
-        let result = await fetch(work)
-        if let stopped = result.stopped { throw stopped }
-        return result.result
+        let one = await fetch(work, writes: false)
+        if let stopped = one.stopped { throw stopped }
+        guard let result = one.result else { return nil }
+        guard result.state == .here, work.ref != nil else {
+            try await catalog.save([result])
+            return result
+        }
+        while true {
+            switch try await room.keep(result, one.bytes) {
+            case .kept(let letGo):
+                for key in letGo { changed(key, .remote) }
+                changed(work.key, .here)
+                return result
+            case .changed: return nil
+            case .notNow:
+                try await SyncError.mapping("keep a thumbnail") {
+                    try await fetcher.clock.wait(.milliseconds(50))
+                }
+            }
+        }
     }
 
     private struct One: Sendable {
         var result: ThumbnailResult?
+        /// What came, if it was not written.
+        var bytes: [UInt8] = []
         var received = 0
         var stopped: SyncError?
     }
@@ -70,10 +91,18 @@ struct ThumbnailFetcher {
             let work = try await catalog.dueThumbnails(after: last, limit: Self.batch)
             guard !work.isEmpty else { break }
             last = work.last
-            let results = await fetch(work, &outcome)
+            let admission = try await room.admit(work)
+            for key in admission.remote { changed(key, .remote) }
+            outcome.done += admission.refused
+            let results = await fetch(admission.admitted, &outcome)
             try await catalog.save(results)
+            withExtendedLifetime(admission) {}
             for result in results { changed(result.work.key, Self.state(of: result)) }
             try Task.checkCancellation()
+            if admission.isDiskFull, outcome.stopped == nil {
+                outcome.stopped = SyncError(
+                    .unavailable(.diskFull), "fetch thumbnails", "there is no room for all of them")
+            }
         }
         return outcome
     }
@@ -85,7 +114,7 @@ struct ThumbnailFetcher {
         var rest = work[...]
         await withTaskGroup(of: One.self) { group in
             for next in rest.prefix(Self.concurrency) {
-                group.addTask { await fetch(next) }
+                group.addTask { await fetch(next, writes: true) }
             }
             rest = rest.dropFirst(Self.concurrency)
             while let one = await group.next() {
@@ -99,14 +128,14 @@ struct ThumbnailFetcher {
                 guard outcome.stopped == nil, !Task.isCancelled, let next = rest.popFirst() else {
                     continue
                 }
-                group.addTask { await fetch(next) }
+                group.addTask { await fetch(next, writes: true) }
             }
         }
         return results
     }
 
     @concurrent
-    private func fetch(_ work: ThumbnailWork) async -> One {
+    private func fetch(_ work: ThumbnailWork, writes: Bool) async -> One {
         do {
             guard let ref = work.ref else { return try await fetchWhole(work) }
             guard let geometry = BlobGeometry(length: work.size) else {
@@ -118,11 +147,16 @@ struct ThumbnailFetcher {
             // Every address unwrapped when it came, so it is the key that is another one now.
             guard let blob else { throw SyncError.anotherKey("fetch thumbnails") }
             let fetched = try await fetcher.fetch(ref.recordName, blob, geometry)
-            try store.write(
-                fetched.plaintext.span, to: store.path(ref.recordName, type: work.type))
-            return One(
+            var one = One(
                 result: ThumbnailResult(work: work, state: .here, tags: fetched.tags),
                 received: fetched.received)
+            if writes {
+                let path = store.path(ref.recordName, type: work.type)
+                try store.write(fetched.plaintext.span, to: path)
+            } else {
+                one.bytes = fetched.plaintext
+            }
+            return one
         } catch let failure as RemoteFailure {
             // A stall or a cut is this transfer's trouble; no connection at all is everybody's.
             let isOwn = !failure.reason.isShared || failure.isBrokenTransfer

@@ -121,8 +121,9 @@ struct DiskFullTests {
         try await withHome(account) { home in
             disk = try SmallDisk(at: known(home.configuration.home) + "/cache", kilobytes: 300)
             let engine = try await home.enter()
+            try await engine.setCacheLimit(1 << 30)
             let report = try await engine.restore()
-            #expect(!report.isComplete && report.thumbnailsHere < 12)
+            #expect(!report.isComplete && (1..<12).contains(report.thumbnailsHere))
             let conditions = try await engine.catalog.conditions()
             #expect(conditions[.diskFull] != nil)
             for case let name as String in FileManager.default.enumerator(
