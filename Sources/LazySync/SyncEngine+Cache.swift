@@ -5,6 +5,7 @@ extension SyncEngine {
     /// What the cache takes, and what it may take.
     public func cacheUse() async throws(SyncError) -> CacheUse {
         try requireOpen("look at the cache")
+        await noticePurge()
         let tallies = try await catalog.tallies()
         let chosen = try await catalog.cacheLimit()
         let limit = try SyncError.mapping("look at the cache") {
@@ -124,6 +125,13 @@ extension SyncEngine {
         let evicted = try await materializer.room.evictAll()
         if evicted.files > 0 { broadcast.send(.catalog) }
         return evicted
+    }
+
+    /// Notices if somebody emptied the cache; costs two looks at the disk if not.
+    func noticePurge() async {
+        if await Purge(catalog: catalog, places: opened.places).notice() {
+            broadcast.send(.catalog)
+        }
     }
 
     private func setPinned(_ key: AttachmentKey, _ isPinned: Bool) async throws(SyncError) {

@@ -8,6 +8,7 @@ extension SyncEngine {
     ) async throws(SyncError) -> [Attachment] {
         try requireOpen("list")
         guard query.limit > 0 else { return [] }
+        await noticePurge()
         var place = ListPlace.start
         if let after = query.after {
             guard let row = try await catalog.attachment(after) else {
@@ -129,6 +130,7 @@ extension SyncEngine {
     /// The account at a glance.
     public func status() async throws(SyncError) -> EngineStatus {
         try requireOpen("tell the status")
+        await noticePurge()
         let cursor = try await catalog.cursor()
         let tallies = try await catalog.tallies()
         let wanted = try await catalog.wantedBlobs(limit: 100_000)

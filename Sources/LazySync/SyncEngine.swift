@@ -95,6 +95,7 @@ public actor SyncEngine {
     ) async throws(SyncError) -> RestoreReport {
         let clock = ContinuousClock()
         let start = clock.now
+        await noticePurge()
         let pull = try await pull(progress)
         var report = RestoreReport()
         report.bytes = pull.bytes

@@ -92,6 +92,9 @@ actor OpenAccount {
         }
     }
 
+    /// Whether nobody has closed it.
+    func isOpen() -> Bool { lock != nil }
+
     /// Gives the account's lock back and drops the keys.
     func close() {
         lock = nil

@@ -59,6 +59,9 @@ struct AccountPlaces: Sendable, Hashable {
     var blobs: String { cache + "/blobs" }
     var thumbnails: String { cache + "/thumbnails" }
 
+    /// An empty file in each of the two folders: where it is missing, somebody emptied the cache.
+    static let marker = ".lazysync"
+
     /// Makes the cache's folders, and refuses links in their place: what is written through one
     /// would not go at logout.
     func makeCacheFolders() throws(FileError) {

@@ -19,7 +19,8 @@ extension CacheRoom {
     /// What does not fit is not due any more: it comes when somebody asks for it, or when the limit
     /// is raised. The caller has the thumbnails' lock.
     func admit(_ work: [ThumbnailWork]) async throws(SyncError) -> ThumbnailAdmission {
-        try await catalog.write("make room for thumbnails") { connection in
+        await Purge(catalog: catalog, places: places).notice(makesFolders: true)
+        return try await catalog.write("make room for thumbnails") { connection in
             var admission = ThumbnailAdmission()
             let wanted = work.reduce(0) { $0 + Self.cost($1) }
             var budget = try ThumbnailBudget(connection, self, wanted: wanted)

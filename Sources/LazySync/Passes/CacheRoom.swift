@@ -33,6 +33,7 @@ struct CacheRoom: Sendable {
     func reserve(
         _ record: String, row: Int64, bytes: Int64, whole: Int64
     ) async throws(SyncError) {
+        await Purge(catalog: catalog, places: places).notice(makesFolders: true)
         try await catalog.write("make room") { connection in
             guard try connection.want(record, through: row) else { return }
             let held = try connection.blobRecord(record)?.held ?? 0

@@ -53,13 +53,14 @@ extension Materializer {
         }
         let whole = DiskCost.blob(row.size)
         try await room.reserve(record, row: row.row, bytes: whole, whole: whole)
+        defer { withExtendedLifetime(use) {} }
         do {
-            let fetched = try await fetch(row, record, blob, geometry, handsOut, watchers)
-            withExtendedLifetime(use) {}
-            return fetched
-        } catch {
-            withExtendedLifetime(use) {}
-            throw error
+            return try await fetch(row, record, blob, geometry, handsOut, watchers)
+        } catch let error as FileError where error.code == .notFound {
+            // Somebody emptied the cache meanwhile, and took the file that was being written.
+            guard await access.isOpen() else { throw error }
+            try places.makeCacheFolders()
+            return try await fetch(row, record, blob, geometry, handsOut, watchers)
         }
     }
 

@@ -21,6 +21,8 @@ actor Materializer {
         func remote() async throws(SyncError) -> any Remote
         /// Brings the catalog up to date once: a record that is gone may have a new address.
         func pullOnce() async throws(SyncError)
+        /// Whether the account is open; once it was logged out, nothing of it may be made any more.
+        func isOpen() async -> Bool
     }
 
     /// Addresses of one attachment that are tried in a row.

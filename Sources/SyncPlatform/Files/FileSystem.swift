@@ -15,6 +15,15 @@ package enum FileSystem {
         return FileFacts(status)
     }
 
+    /// Whether nothing is at `path`; what cannot be looked at now is not gone.
+    package static func isGone(_ path: String) -> Bool {
+        do {
+            return try facts(path) == nil
+        } catch {
+            return false
+        }
+    }
+
     /// Gives a file another name on the same file system, in place of what has it now.
     package static func rename(_ path: String, to target: String) throws(FileError) {
         try check(path)

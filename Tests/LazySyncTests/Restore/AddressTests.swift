@@ -165,9 +165,10 @@ import Testing
             let cache = try home.accountPlaces.cache
             let files = FileManager.default.enumerator(
                 at: URL(filePath: cache), includingPropertiesForKeys: [.isRegularFileKey])
+            let names = ["CACHEDIR.TAG", AccountPlaces.marker]
             for case let file as URL in try #require(files) {
                 let isFile = try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile
-                #expect(isFile == false || file.lastPathComponent == "CACHEDIR.TAG", "\(file)")
+                #expect(isFile == false || names.contains(file.lastPathComponent), "\(file)")
             }
         }
     }
