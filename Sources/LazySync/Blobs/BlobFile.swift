@@ -23,11 +23,16 @@ final class BlobFile: Sendable {
         if let content = try place.contentPath() {
             try FileSystem.setMode(content, 0o600)
             try FileSystem.rename(content, to: place.part)
+        } else if let part = try FileSystem.facts(place.part), part.mode != 0o600 {
+            // Whoever was killed while it got its name left it read-only.
+            try FileSystem.setMode(place.part, 0o600)
         }
         let file = BlobFile(
             geometry: geometry, blob: blob, place: place,
             bytes: try File(place.part, for: .readWriteOrCreate),
             tags: try File(place.tags, for: .readWriteOrCreate))
+        // It can be had again. While it is a part: what is read-only takes no attribute.
+        file.bytes.note(.backup, "false")
         try file.bytes.truncate(to: Int64(geometry.length))
         return (file, try file.prove())
     }
