@@ -36,6 +36,17 @@ struct ProgressFeed: Sendable {
         }
     }
 
+    /// For a check of everything.
+    var ofVerify: (@Sendable (VerifyProgress) -> Void)? {
+        guard let send else { return nil }
+        return { progress in
+            send(
+                .init(
+                    label: "checking", unit: .entries, done: Int64(progress.done),
+                    total: Int64(progress.total), bytes: progress.bytes))
+        }
+    }
+
     /// For a restore.
     var ofRestore: (@Sendable (RestoreProgress) -> Void)? {
         guard let send else { return nil }

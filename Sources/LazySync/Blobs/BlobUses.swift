@@ -21,6 +21,11 @@ struct BlobUses: Sendable {
         try lock.tryLock(.exclusive, TransferLocks.range(record))
     }
 
+    /// The same for a record of which only the hash is known.
+    func tryAlone(hash: UInt64) throws(FileError) -> FileLock.Token? {
+        try lock.tryLock(.exclusive, TransferLocks.range(hash: hash))
+    }
+
     /// The records that are in use now.
     func held() throws(FileError) -> TransferLocks.Held {
         TransferLocks.Held(ranges: try lock.lockedRanges())

@@ -16,6 +16,11 @@ struct TransferLocks: Sendable {
         try lock.tryLock(.exclusive, Self.range(record))
     }
 
+    /// Takes the lock of a record of which only the hash is known.
+    func tryLock(hash: UInt64) throws(FileError) -> FileLock.Token? {
+        try lock.tryLock(.exclusive, Self.range(hash: hash))
+    }
+
     /// Takes the lock of the thumbnails that are due; nil if somebody is working them off.
     func tryLockThumbnails() throws(FileError) -> FileLock.Token? {
         try lock.tryLock(.exclusive, Self.thumbnails)
@@ -60,8 +65,12 @@ struct TransferLocks: Sendable {
 
     /// The record's byte: two records share one so rarely that waiting for each other is no harm.
     static func range(_ record: String) -> Range<Int64> {
-        let hash = Hash.blake2b256(record.utf8Span.span)
-        let byte = Int64(hash.span.bigEndian(at: 0, as: UInt64.self) >> 2)
+        range(hash: RecordHash.of(record))
+    }
+
+    /// The byte of a record of which only the hash is known.
+    static func range(hash: UInt64) -> Range<Int64> {
+        let byte = Int64(hash >> 2)
         return byte..<byte + 1
     }
 }

@@ -172,7 +172,7 @@ enum BulkGuard {
 }
 
 extension Connection {
-    fileprivate func cursor() throws -> Cursor {
+    func cursor() throws -> Cursor {
         let account = try prepare(.account)
         guard try account.step() else { throw CatalogDamage(what: "no account") }
         let verified = account.isNull(1) ? nil : try Head(parsing: account.blob(1).span)

@@ -41,6 +41,17 @@ final class Catalog: Sendable {
         try await SyncError.mapping(operation) { try await reader.read(body) }
     }
 
+    /// Runs a long look on one snapshot, on a connection of its own: no list waits for it.
+    func inspect<Result: Sendable>(
+        _ operation: String, _ body: @Sendable (Connection) throws -> Result
+    ) async throws(SyncError) -> Result {
+        try await SyncError.mapping(operation) {
+            let connection = try Migrator().open(path, create: false, isExclusive: false)
+            try connection.execute(Self.tuning)
+            return try await Database(connection, label: "lazysync.inspector").read(body)
+        }
+    }
+
     /// Runs `body` in one transaction, under the lock of all writers.
     func write<Result: Sendable>(
         _ operation: String, _ body: @escaping @Sendable (Connection) throws -> Result

@@ -221,6 +221,49 @@ enum Query: String, CaseIterable {
     case lastAttachment = "SELECT max(id) FROM attachment"
     case setPinsAll = "UPDATE account SET pins_all = ?1 WHERE one = 1"
 
+    // MARK: Checking
+
+    case leaves = """
+        SELECT leaf FROM entry WHERE entry_id NOT IN (SELECT entry_id FROM staged)
+        UNION ALL SELECT leaf FROM staged
+        """
+    case recountItems = "SELECT count(*) FROM entry WHERE kind = 0"
+    case recountAttachments = """
+        SELECT count(*), sum(address = 0), sum(address IN (1, 2, 4)),
+            sum(cloud_blob_ref IS NOT NULL), sum(thumb_state = 1), sum(thumb_state = 2),
+            sum(thumb_state IN (3, 5, 6)),
+            sum(iif(thumb_state = 2 AND thumb_cloud_blob_ref IS NOT NULL,
+                (thumb_size + 4095) / 4096 * 4096, 0))
+        FROM attachment
+        """
+    case recountBlobs = """
+        SELECT sum(here_boot IS NOT NULL), sum(reason IS NOT NULL), sum(held) FROM blob
+        """
+    case setTally = """
+        INSERT INTO tally(name, value) VALUES (?1, ?2)
+        ON CONFLICT(name) DO UPDATE SET value = excluded.value
+        """
+    case checkedPlace = "SELECT checked_to, checked_share FROM account WHERE one = 1"
+    case saveCheckedPlace = """
+        UPDATE account SET checked_to = ?1, checked_share = ?2 WHERE one = 1
+        """
+    case blobsHere = """
+        SELECT b.record, b.here_boot, b.here_inode, b.here_size, b.here_mtime, b.here_ctime,
+            e.entry_id, a.attachment_id, a.cloud_blob_ref, a.size, a.name
+        FROM blob b CROSS JOIN attachment a ON a.id = b.attachment
+            CROSS JOIN entry e ON e.id = a.entry
+        WHERE b.record > ?1 AND b.here_boot IS NOT NULL ORDER BY b.record LIMIT ?2
+        """
+    case unmarkBlob = """
+        UPDATE blob SET here_boot = NULL, bytes = ?2 WHERE record = ?1
+        """
+    case knownBlobs = "SELECT record FROM blob UNION ALL SELECT record FROM dropped"
+    case knownThumbnails = """
+        SELECT substr(thumb_cloud_blob_ref, 106) FROM attachment
+        WHERE thumb_state IN (1, 2, 3) AND thumb_cloud_blob_ref IS NOT NULL
+        UNION ALL SELECT record FROM dropped
+        """
+
     // MARK: Thumbnails
 
     case oldestThumbnails = """

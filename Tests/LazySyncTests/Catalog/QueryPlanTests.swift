@@ -10,6 +10,12 @@ import Testing
     private static let walks: [Query: String] = [
         .condition: "reasons are a closed set: five rows at the most",
         .pinnedBytes: "as long as what is pinned, and only asked when there is no room",
+        .leaves: "only `verify` recounts the digest, and that is over all entries",
+        .recountItems: "only `verify` recounts, on a connection of its own",
+        .recountAttachments: "only `verify` recounts, on a connection of its own",
+        .recountBlobs: "only `verify` recounts, on a connection of its own",
+        .knownBlobs: "only `verify` looks for files that no record knows",
+        .knownThumbnails: "only `verify` looks for files that no record knows",
     ]
     /// Indexes that no statement reads: they are there to keep two rows apart.
     private static let unique: Set<String> = []

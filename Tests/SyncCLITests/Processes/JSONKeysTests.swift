@@ -113,6 +113,14 @@ import Testing
         let cache = try #require(status["cache"] as? [String: Any])
         for key in ["bytes", "limit", "pinned"] { #expect(cache[key] != nil) }
 
+        expect(
+            try await device.done("verify", "--sample", "100", "--json").object,
+            has: [
+                "checked": `is`(10), "proved": `is`(10), "bytes": number, "skipped": `is`(0),
+                "found": `is`(0), "repaired": `is`(0), "problems": list, "head": `is`(true),
+                "resumed": `is`(false),
+            ])
+
         let item = try #require(account.items.first)
         let shown = try await device.done("show", item.id, "--json").object
         expect(shown, has: ["id": `is`(item.id), "title": `is`(item.title), "attachments": list])
