@@ -5,14 +5,19 @@ struct DatabaseLocation {
     let name: String
     let flags: Int32
 
-    init(path: String, mode: Connection.Mode) throws(SQLiteError) {
+    /// Names it; `resolvesLinks` if there was found to be one in the path.
+    init(
+        path: String, mode: Connection.Mode, resolvesLinks: Bool = false
+    ) throws(SQLiteError) {
         let common = SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
         switch mode {
         case .readOnly, .immutable: flags = common | SQLITE_OPEN_READONLY | Self.uri(for: mode)
         case .readWrite: flags = common | SQLITE_OPEN_READWRITE
         case .create: flags = common | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         }
-        if path == ":memory:" {
+        // Most paths have no link in them: whether this one does, SQLite finds out by itself.
+        let isPlain = mode != .immutable && path.hasPrefix("/") && !path.utf8.contains(0)
+        if path == ":memory:" || (isPlain && !resolvesLinks) {
             name = path
             return
         }

@@ -27,9 +27,14 @@ package final class Connection {
     package init(
         path: String, mode: Mode, busyTimeout: Int32 = 5_000, checkpointsOnClose: Bool = true
     ) throws(SQLiteError) {
-        let location = try DatabaseLocation(path: path, mode: mode)
+        var location = try DatabaseLocation(path: path, mode: mode)
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(location.name, &opened, location.flags, nil)
+        var code = sqlite3_open_v2(location.name, &opened, location.flags, nil)
+        if code == Self.linkInPath {
+            sqlite3_close_v2(opened)
+            location = try DatabaseLocation(path: path, mode: mode, resolvesLinks: true)
+            code = sqlite3_open_v2(location.name, &opened, location.flags, nil)
+        }
         // SQLite hands back a handle even when opening fails; it must be closed.
         guard let opened else {
             throw SQLiteError(extendedCode: code, operation: "open", detail: "no memory")
@@ -41,6 +46,9 @@ package final class Connection {
         try configure(
             SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, to: checkpointsOnClose ? 0 : 1, "no_ckpt_on_close")
     }
+
+    /// `SQLITE_CANTOPEN_SYMLINK`, which is too much of a macro for Swift.
+    private static let linkInPath = SQLITE_CANTOPEN | 6 << 8
 
     deinit {
         statements.removeAll()
