@@ -6,10 +6,12 @@ internal import SyncPlatform
 /// tag. Nothing depends on the order in which a crash let writes through, so nothing is synced.
 final class BlobFile: Sendable {
     let geometry: BlobGeometry
-    private let blob: SealedBlob
+    let blob: SealedBlob
     private let place: BlobPlace
-    private let bytes: File
-    private let tags: File
+    let bytes: File
+    let tags: File
+    /// Whether it was opened as a part, that is also for writing.
+    let isWritable: Bool
 
     /// Opens a record's files for writing, and tells which chunks are here, each one proved.
     ///
@@ -37,14 +39,16 @@ final class BlobFile: Sendable {
         return (file, try file.prove())
     }
 
-    private init(
-        geometry: BlobGeometry, blob: SealedBlob, place: BlobPlace, bytes: File, tags: File
+    init(
+        geometry: BlobGeometry, blob: SealedBlob, place: BlobPlace, bytes: File, tags: File,
+        isWritable: Bool = true
     ) {
         self.geometry = geometry
         self.blob = blob
         self.place = place
         self.bytes = bytes
         self.tags = tags
+        self.isWritable = isWritable
     }
 
     /// The folder that is this record's alone.
@@ -58,7 +62,7 @@ final class BlobFile: Sendable {
         try tags.write(newTags, at: Int64(chunk * BlobGeometry.tagSize))
     }
 
-    /// Reads the plaintext of a chunk that is here.
+    /// Reads a chunk's plaintext, whatever lies there.
     func read(chunk: Int) throws(FileError) -> [UInt8] {
         let range = geometry.plainRange(chunk)
         return try bytes.read(count: range.count, at: Int64(range.lowerBound))
@@ -96,7 +100,7 @@ final class BlobFile: Sendable {
 
 extension Span where Element == UInt8 {
     /// Whether all bytes are zero.
-    fileprivate var isZero: Bool {
+    var isZero: Bool {
         for index in indices where self[index] != 0 { return false }
         return true
     }

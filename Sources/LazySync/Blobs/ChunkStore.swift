@@ -1,9 +1,10 @@
 internal import SyncPlatform
 
-/// Verifies sealed bytes chunk by chunk and writes those that are right into the blob's file.
+/// Verifies sealed bytes chunk by chunk and keeps those that are right and wanted.
 final class ChunkStore: Sendable {
-    let file: BlobFile
-    let blob: SealedBlob
+    let geometry: BlobGeometry
+    private let place: any ChunkPlace
+    private let blob: SealedBlob
     private let present: Locked<ChunkSet>
     private let progress: @Sendable (ChunkSet) -> Void
 
@@ -14,25 +15,27 @@ final class ChunkStore: Sendable {
         var fileError: FileError?
     }
 
-    /// Stores into a file of which some chunks are here; `progress` is told of all that are.
+    /// Keeps chunks at a place where some of those that `present` is about are already.
+    ///
+    /// `progress` is told of all that are there.
     init(
-        file: BlobFile, blob: SealedBlob, present: ChunkSet,
+        _ place: any ChunkPlace, _ blob: SealedBlob, _ geometry: BlobGeometry, present: ChunkSet,
         progress: @escaping @Sendable (ChunkSet) -> Void
     ) {
-        self.file = file
+        self.place = place
         self.blob = blob
+        self.geometry = geometry
         self.present = Locked(present)
         self.progress = progress
     }
 
-    var geometry: BlobGeometry { file.geometry }
-    /// The chunks that are here.
+    /// The chunks that are wanted, and which of them are here.
     var chunks: ChunkSet { present.withLock { $0 } }
 
     /// Takes sealed bytes that begin where the blob, or one of its chunks, begins.
     ///
-    /// Chunks that are here already are passed over, so a whole answer to a ranged request costs
-    /// nothing but its bytes.
+    /// Chunks that are here already, or that nobody wants, are passed over, so a whole answer to a
+    /// ranged request costs nothing but its bytes.
     func take(_ sealed: Span<UInt8>, at start: UInt64) -> Problem {
         var problem = Problem()
         var offset = 0
@@ -52,9 +55,9 @@ final class ChunkStore: Sendable {
             guard offset + length <= sealed.count else { break }
             let bytes = sealed.extracting(offset..<offset + length)
             offset += length
-            let isHere = here.contains(chunk)
-            if isHere || !run.append(chunk, bytes, blob, geometry) {
-                if !isHere { problem.suspect.append(chunk) }
+            let isNeeded = here.range.contains(chunk) && !here.contains(chunk)
+            if !isNeeded || !run.append(chunk, bytes, blob, geometry) {
+                if isNeeded { problem.suspect.append(chunk) }
                 problem.fileError = problem.fileError ?? write(run)
                 run = ChunkRun(first: chunk + 1)
             }
@@ -75,7 +78,7 @@ final class ChunkStore: Sendable {
     private func write(_ run: ChunkRun) -> FileError? {
         guard run.count > 0 else { return nil }
         do throws(FileError) {
-            try file.write(run.plaintext.span, tags: run.tags.span, from: run.first)
+            try place.write(run.plaintext.span, tags: run.tags.span, from: run.first)
         } catch {
             return error
         }

@@ -137,7 +137,7 @@ final class BlobSink: HTTPSink {
             arrival.outcome.suspect.formUnion(problem.suspect)
             if problem.headerIsWrong { arrival.outcome.headerIsWrong = true }
             if let error = problem.fileError { arrival.outcome.fileError = error }
-            arrival.mustStop = Self.mustStop(arrival.outcome)
+            arrival.mustStop = Self.mustStop(arrival.outcome) || isMoreThanWanted(arrival.outcome)
             arrival.queued -= 1
             let control = arrival.isPaused ? arrival.control : nil
             arrival.isPaused = false
@@ -145,6 +145,13 @@ final class BlobSink: HTTPSink {
         }
         paused?.resume()
         return next
+    }
+
+    /// Whether a whole answer, to a request for a part, has brought that part.
+    private func isMoreThanWanted(_ outcome: Outcome) -> Bool {
+        guard outcome.answer?.isWhole == true else { return false }
+        let chunks = store.chunks
+        return chunks.isComplete && chunks.count < store.geometry.chunkCount
     }
 
     /// Whether the rest of the body cannot be of use.

@@ -1,15 +1,18 @@
 internal import SyncPlatform
 
-/// Brings the chunks of one blob that are not here, over as many requests as that takes.
+/// Brings the wanted chunks of one blob that are not here, over as many requests as that takes.
 ///
 /// Every try asks for the first run of missing chunks; what was verified stays. It ends complete or
-/// with one reason, after a bounded number of tries.
+/// with one reason, after a bounded number of tries. The header comes along with the first chunk; a
+/// part from the middle does without, for a chunk that opens under its key proves more.
 struct BlobTransfer {
     let record: String
     let store: ChunkStore
     let remote: any Remote
     let policy: Backoff
     let clock: any WaitingClock
+    /// Told before each request.
+    var asking: @Sendable () -> Void = {}
 
     private(set) var attempts = Attempts()
     private(set) var requests = 0
@@ -64,10 +67,12 @@ struct BlobTransfer {
     /// One request; nil if nothing was wrong with the answer.
     private mutating func tryOnce(_ run: Range<Int>) async throws -> RemoteFailure? {
         let geometry = store.geometry
-        let asked = geometry.request(for: run, withHeader: store.chunks.present == 0)
+        let isBeginning = run.lowerBound == 0 && store.chunks.present == 0
+        let asked = geometry.request(for: run, withHeader: isBeginning)
         let isWhole = asked == 0...(geometry.sealedLength - 1)
         let sink = BlobSink(store: store, asked: isWhole ? nil : asked)
         requests += 1
+        asking()
         var failure: RemoteFailure?
         do throws(RemoteFailure) {
             _ = try await remote.blob(

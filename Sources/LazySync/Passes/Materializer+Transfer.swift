@@ -28,15 +28,7 @@ extension Materializer {
         _ watchers: Watchers
     ) async throws -> Fetched {
         let record = ref.recordName
-        let keys = try await access.keys()
-        guard let geometry = BlobGeometry(length: UInt64(row.size)) else {
-            throw SyncError(.unavailable(.addressInvalid), "open", "a size that cannot be")
-        }
-        var opener = RefOpener(keys: keys, account: account)
-        let blob = opener.blob(
-            ref.packed.span, entry: row.key.item, attachment: row.key.id, role: .original)
-        // Every address unwrapped when it came, so it is the key that is another one now.
-        guard let blob else { throw SyncError.anotherKey("open \(row.key.id)") }
+        let (blob, geometry) = try await sealedBlob(row, ref)
         let held = try await takeLock(record)
         defer { withExtendedLifetime(held) {} }
         // Whoever held the lock may have brought the bytes meanwhile.
@@ -64,6 +56,22 @@ extension Materializer {
         }
     }
 
+    /// What opens a record's chunks, and where they are.
+    func sealedBlob(
+        _ row: AttachmentRow, _ ref: CloudBlobRef
+    ) async throws(SyncError) -> (SealedBlob, BlobGeometry) {
+        let keys = try await access.keys()
+        guard let geometry = BlobGeometry(length: UInt64(row.size)) else {
+            throw SyncError(.unavailable(.addressInvalid), "open", "a size that cannot be")
+        }
+        var opener = RefOpener(keys: keys, account: account)
+        let blob = opener.blob(
+            ref.packed.span, entry: row.key.item, attachment: row.key.id, role: .original)
+        // Every address unwrapped when it came, so it is the key that is another one now.
+        guard let blob else { throw SyncError.anotherKey("open \(row.key.id)") }
+        return (blob, geometry)
+    }
+
     private func fetch(
         _ row: AttachmentRow, _ record: String, _ blob: SealedBlob, _ geometry: BlobGeometry,
         _ handsOut: Bool, _ watchers: Watchers
@@ -73,7 +81,7 @@ extension Materializer {
             try BlobFile.open(place, blob, geometry)
         }
         let key = row.key
-        let store = ChunkStore(file: file, blob: blob, present: present) { [changed] chunks in
+        let store = ChunkStore(file, blob, geometry, present: present) { [changed] chunks in
             watchers.tell(file, chunks)
             changed(key, .pending, geometry.plainBytes(of: chunks))
         }
@@ -124,7 +132,7 @@ extension Materializer {
     /// The record is gone, and the attachment has a newer address by now.
     struct AddressChanged: Error {}
 
-    private static func isGone(_ error: any Error) -> Bool {
+    static func isGone(_ error: any Error) -> Bool {
         let failure = (error as? TransferFailure)?.cause as? RemoteFailure
         return failure?.reason == .notFound
     }
@@ -132,7 +140,7 @@ extension Materializer {
     /// Why a record is gone: it may only be this catalog's old address, so it pulls once to know.
     ///
     /// What kept the catalog from being brought up to date is the reason then: nothing is known.
-    private func cause(
+    func cause(
         of gone: any Error, _ row: AttachmentRow, _ ref: CloudBlobRef
     ) async -> any Error {
         do throws(SyncError) {
@@ -145,8 +153,7 @@ extension Materializer {
     }
 
     /// Notes why the bytes did not come, once for all who waited, and answers it.
-    private func note(_ error: any Error, _ row: AttachmentRow, _ record: String) async -> SyncError
-    {
+    func note(_ error: any Error, _ row: AttachmentRow, _ record: String) async -> SyncError {
         let failure = error as? TransferFailure
         let cause = failure?.cause ?? error
         let known = SyncError("open \(row.key.id)", cause)

@@ -50,7 +50,7 @@ import Testing
         #expect(Set(test.numbers(present)) == expected, "seed \(seed)")
         for chunk in expected { #expect(try file.read(chunk: chunk) == test.plain(chunk)) }
         // And what is missing comes without harm to what is here.
-        let store = ChunkStore(file: file, blob: test.blob, present: present) { _ in }
+        let store = ChunkStore(file, test.blob, test.geometry, present: present) { _ in }
         let problem = store.take(all: test.sealed)
         #expect(store.chunks.isComplete && problem.suspect.isEmpty && problem.fileError == nil)
         let (path, _) = try file.publish(extension: "bin")
@@ -159,7 +159,7 @@ import Testing
 @Suite struct ChunkStoreTests {
     private func store(_ test: TestBlob) throws -> ChunkStore {
         let (file, present) = try test.open()
-        return ChunkStore(file: file, blob: test.blob, present: present) { _ in }
+        return ChunkStore(file, test.blob, test.geometry, present: present) { _ in }
     }
 
     @Test func `behind a wrong header nothing is taken`() throws {

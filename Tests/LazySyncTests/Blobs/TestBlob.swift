@@ -65,7 +65,7 @@ final class TestBlob {
     @discardableResult
     func publish(_ suffix: String = "") throws -> (path: String, facts: FileFacts) {
         let (file, present) = try open()
-        let store = ChunkStore(file: file, blob: blob, present: present) { _ in }
+        let store = ChunkStore(file, blob, geometry, present: present) { _ in }
         _ = store.take(all: sealed)
         return try file.publish(extension: suffix)
     }
