@@ -13,6 +13,8 @@ public struct EngineConfiguration: Sendable {
     var policy = Backoff()
     var stallSeconds = 60.0
     var paging = RestorePass.Paging()
+    /// Stands in for the cache's own room.
+    var readingRoom: ReadingRoom?
 
     /// Uses the given home, or the user's own places.
     public init(home: String? = nil) {

@@ -22,6 +22,7 @@ public actor SyncEngine {
     let thumbnails: ThumbnailStore
     nonisolated let broadcast: Broadcast
     private var pulling: Task<Void, any Error>?
+    var reads: [ReadKey: WeakReads] = [:]
     var openingThumbnails: [AttachmentKey: Task<MaterializedFile, any Error>] = [:]
     private var isClosed = false
 

@@ -70,13 +70,7 @@ actor Materializer {
     ) async throws(SyncError) -> MaterializedFile {
         var isAgain = again
         for _ in 0..<Self.mostAddresses {
-            let row = try await row(key)
-            if let reason = row.address.reason {
-                throw SyncError(.unavailable(reason), "open \(key.id)", reason.help)
-            }
-            guard let ref = row.ref else {
-                throw SyncError(.unavailable(.addressMissing), "open \(key.id)", "no address")
-            }
+            let (row, ref) = try await addressed(key)
             if !isAgain, let path = try await here(row, ref),
                 try await isNoted(row, ref, handsOut: handsOut)
             {
@@ -147,6 +141,20 @@ actor Materializer {
         return row
     }
 
+    /// The attachment and its address, if it has one.
+    func addressed(
+        _ key: AttachmentKey
+    ) async throws(SyncError) -> (row: AttachmentRow, ref: CloudBlobRef) {
+        let row = try await row(key)
+        if let reason = row.address.reason {
+            throw SyncError(.unavailable(reason), "open \(key.id)", reason.help)
+        }
+        guard let ref = row.ref else {
+            throw SyncError(.unavailable(.addressMissing), "open \(key.id)", "no address")
+        }
+        return (row, ref)
+    }
+
     // MARK: One transfer for many
 
     /// Waits for the record's transfer, which begins with the first who asks and ends with the
@@ -180,7 +188,10 @@ actor Materializer {
         let (number, watchers) = (transfers, Watchers())
         let task = Task {
             // Whoever asks from here on, be it a moment later, asks anew.
-            defer { end(ref.recordName, number) }
+            defer {
+                end(ref.recordName, number)
+                watchers.end()
+            }
             do {
                 return try await self.transfer(
                     row, ref, again: again, handsOut: handsOut, watchers)
@@ -195,6 +206,11 @@ actor Materializer {
 
     private func end(_ record: String, _ number: Int) {
         if running[record]?.number == number { running[record] = nil }
+    }
+
+    /// The chunks of a whole transfer that goes on here, as they come; nil if there is none.
+    func chunks(of record: String) -> AsyncStream<ChunkSet>? {
+        running[record]?.watchers.chunks()
     }
 
     private func leave(_ record: String, _ number: Int) {

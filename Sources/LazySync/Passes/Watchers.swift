@@ -9,8 +9,10 @@ final class Watchers: Sendable {
 
     private struct State {
         var watchers: [Int: Watcher] = [:]
+        var streams: [Int: AsyncStream<ChunkSet>.Continuation] = [:]
         var count = 0
         var last: (BlobFile, ChunkSet)?
+        var isOver = false
     }
 
     /// Adds a watcher, who is told at once what is here.
@@ -29,11 +31,42 @@ final class Watchers: Sendable {
     }
 
     func tell(_ file: BlobFile, _ chunks: ChunkSet) {
-        let watchers = state.withLock { state in
+        let (watchers, streams) = state.withLock { state in
             state.last = (file, chunks)
-            return Array(state.watchers.values)
+            return (Array(state.watchers.values), Array(state.streams.values))
         }
         for watcher in watchers { watcher(file, chunks) }
+        for stream in streams { stream.yield(chunks) }
+    }
+
+    /// The chunks that are here, now and whenever there are more, until the transfer ends.
+    ///
+    /// nil if nothing is known yet, or no more.
+    func chunks() -> AsyncStream<ChunkSet>? {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ChunkSet.self, bufferingPolicy: .bufferingNewest(1))
+        let ticket = state.withLock { state -> Int? in
+            guard let last = state.last, !state.isOver else { return nil }
+            state.count += 1
+            state.streams[state.count] = continuation
+            continuation.yield(last.1)
+            return state.count
+        }
+        guard let ticket else { return nil }
+        continuation.onTermination = { [state] _ in
+            state.withLock { $0.streams[ticket] = nil }
+        }
+        return stream
+    }
+
+    /// Tells those who follow the chunks that there will be no more.
+    func end() {
+        let streams = state.withLock { state in
+            state.isOver = true
+            defer { state.streams = [:] }
+            return Array(state.streams.values)
+        }
+        for stream in streams { stream.finish() }
     }
 }
 
