@@ -32,13 +32,18 @@ extension SyncEngine {
 
     /// Streams verified bytes in order while they come.
     ///
-    /// `write` may block, and may throw to stop.
+    /// `write` may block, and may throw to stop. What the cache has no room for is streamed all the
+    /// same, through a few MiB of memory; its path is empty then.
     public func stream(
         _ key: AttachmentKey, write: @escaping @Sendable (Span<UInt8>) throws -> Void
     ) async throws(SyncError) -> MaterializedFile {
         try requireOpen("open \(key.id)")
         return try await SyncError.mapping("open \(key.id)") {
-            try await ByteStream(materializer: materializer, key: key, write: write).run()
+            try await ByteStream(
+                materializer: materializer, key: key, room: readingRoom,
+                reader: { () async throws(SyncError) in try await self.reader(for: key) },
+                write: write
+            ).run()
         }
     }
 

@@ -1,9 +1,14 @@
 internal import SyncPlatform
 
 /// Hands out a blob's verified bytes in order, as soon as they are here.
+///
+/// What the cache has no room for goes through a window in memory: a reader that keeps nothing, and
+/// that reads no further ahead than whoever writes can follow.
 struct ByteStream {
     let materializer: Materializer
     let key: AttachmentKey
+    let room: ReadingRoom
+    let reader: @Sendable () async throws(SyncError) -> AttachmentReader
     let write: @Sendable (Span<UInt8>) throws -> Void
 
     /// What has been handed out: so many chunks of one record's file.
@@ -12,47 +17,69 @@ struct ByteStream {
         var chunks = 0
     }
 
-    /// What the two halves of the work end with.
-    private enum Half: Sendable {
-        case file(MaterializedFile)
-        case written(Written)
-    }
-
     /// Runs to the end of the blob; a writer that throws ends the transfer too.
     func run() async throws -> MaterializedFile {
+        let written = Locked(Written())
+        do {
+            guard try await hasRoom() else { return try await readThrough(from: Written()) }
+            return try await whileItComes(written)
+        } catch let error as SyncError where Self.isRoom(error) {
+            return try await readThrough(from: written.withLock { $0 })
+        }
+    }
+
+    /// Whether all of it may lie in the cache; asked beforehand, so that a blob that is too large
+    /// for it does not become one that could not come.
+    private func hasRoom() async throws(SyncError) -> Bool {
+        let (row, ref) = try await materializer.addressed(key)
+        if try await materializer.here(row, ref) != nil { return true }
+        do throws(SyncError) {
+            try await room.reserve(ref.recordName, row, DiskCost.blob(row.size))
+            return true
+        } catch {
+            guard Self.isRoom(error) else { throw error }
+            return false
+        }
+    }
+
+    private static func isRoom(_ error: SyncError) -> Bool {
+        error.code == .unavailable(.tooLarge) || error.code == .unavailable(.diskFull)
+    }
+
+    private func whileItComes(_ written: Locked<Written>) async throws -> MaterializedFile {
         let (arrivals, arrival) = AsyncStream.makeStream(
             of: (BlobFile, ChunkSet).self, bufferingPolicy: .bufferingNewest(1))
-        let (file, written) = try await withThrowingTaskGroup(of: Half.self) { group in
+        let file = try await withThrowingTaskGroup(of: MaterializedFile?.self) { group in
             group.addTask {
                 defer { arrival.finish() }
-                return .file(try await materializer.file(key) { arrival.yield(($0, $1)) })
+                return try await materializer.file(key) { arrival.yield(($0, $1)) }
             }
-            group.addTask { .written(try await follow(arrivals)) }
+            group.addTask {
+                try await follow(arrivals, written)
+                return nil
+            }
             var file: MaterializedFile?
-            var written = Written()
-            while let half = try await group.next() {
-                switch half {
-                case .file(let whole): file = whole
-                case .written(let part): written = part
-                }
-            }
-            return (file, written)
+            while let half = try await group.next() { file = half ?? file }
+            return file
         }
         // Both halves have ended, so there is a file.
         guard let file else { throw CancellationError() }
-        if written.chunks > 0, written.folder != FileSystem.folder(of: file.path) {
-            throw replaced()
+        let part = written.withLock { $0 }
+        if part.chunks > 0, part.folder != FileSystem.folder(of: file.path) {
+            throw SyncError.replaced(key)
         }
-        try await writeRest(of: file, from: written.chunks)
+        try await writeRest(of: file, from: part.chunks)
         return file
     }
 
     /// Writes chunk after chunk while they come.
-    private func follow(_ arrivals: AsyncStream<(BlobFile, ChunkSet)>) async throws -> Written {
-        var written = Written()
+    private func follow(
+        _ arrivals: AsyncStream<(BlobFile, ChunkSet)>, _ written: Locked<Written>
+    ) async throws {
         for await (file, chunks) in arrivals {
-            if written.chunks > 0, written.folder != file.folder { throw replaced() }
-            let start = written.chunks
+            let before = written.withLock { $0 }
+            if before.chunks > 0, before.folder != file.folder { throw SyncError.replaced(key) }
+            let start = before.chunks
             let end = (start..<chunks.count).first { !chunks.contains($0) } ?? chunks.count
             try await Blocking.run {
                 for chunk in start..<end {
@@ -60,16 +87,19 @@ struct ByteStream {
                     try write(plaintext.span)
                 }
             }
-            written = Written(folder: file.folder, chunks: end)
+            written.withLock { $0 = Written(folder: file.folder, chunks: end) }
         }
-        return written
     }
 
-    /// Bytes of two versions must not come out as one.
-    private func replaced() -> SyncError {
-        SyncError(
-            .unavailable(.notFound), "open \(key.id)", "it was replaced while it was being read",
-            hint: "open it again")
+    /// Reads to the end what the cache has no room for; nothing lies anywhere afterwards.
+    private func readThrough(from part: Written) async throws -> MaterializedFile {
+        let reader = try await reader()
+        if part.chunks > 0, part.folder != reader.folder { throw SyncError.replaced(key) }
+        let start = Int64(part.chunks) * Int64(BlobGeometry.chunkSize)
+        try await reader.readAll(min(start, reader.size)..<reader.size, write)
+        return MaterializedFile(
+            key: key, path: "", size: reader.size, bytesFetched: reader.bytesFetched,
+            requests: reader.requests)
     }
 
     private func writeRest(of file: MaterializedFile, from chunk: Int) async throws {
