@@ -109,6 +109,16 @@ extension Arguments {
         return text
     }
 
+    /// The value of an option as a part of a file.
+    func byteRange(_ option: Option) throws(Failure) -> ByteRange? {
+        guard let text = given[option] else { return nil }
+        guard let range = ByteRange(text) else {
+            throw wrong(
+                "--\(option.name) is A-B, A- or -N such as 0-65535, not '\(text)'")
+        }
+        return range
+    }
+
     /// The value of an option as bytes a second.
     func rate(_ option: Option) throws(Failure) -> Int? {
         guard let text = given[option] else { return nil }

@@ -3,6 +3,8 @@ import LazySync
 /// What `open` and `thumb` say of a file: where it is, or why it is not.
 enum FileResult: Sendable {
     case here(MaterializedFile)
+    /// The bytes were read, and no file of all of them needs to be here.
+    case read(MaterializedFile, BlobState)
     case unavailable(AttachmentKey, size: Int64?, UnavailableReason)
 
     var json: JSON {
@@ -10,9 +12,18 @@ enum FileResult: Sendable {
         case .here(let file):
             [
                 "id": .string(file.key.id.description),
-                "path": file.path.isEmpty ? .null : .string(file.path),
+                "path": .string(file.path),
                 "size": .integer(file.size),
                 "state": .string(BlobState.here.name),
+                "bytesFetched": .integer(file.bytesFetched),
+                "requests": .integer(file.requests),
+            ]
+        case .read(let file, let state):
+            [
+                "id": .string(file.key.id.description),
+                "path": .null,
+                "size": .integer(file.size),
+                "state": .string(state.name),
                 "bytesFetched": .integer(file.bytesFetched),
                 "requests": .integer(file.requests),
             ]
@@ -42,7 +53,12 @@ extension Context {
     ) async throws -> ExitCode {
         do {
             let file = try await fetch()
-            present(.here(file), path: file.path, toOutput: toOutput)
+            if file.path.isEmpty, console.output.json {
+                let state = try? await engine?.explain(key).attachment.state
+                present(.read(file, state ?? .remote), path: nil, toOutput: toOutput)
+            } else {
+                present(.here(file), path: file.path, toOutput: toOutput)
+            }
             console.detail("fetched \(Quantity.size(file.bytesFetched)), \(file.requests) requests")
             return .done
         } catch let error as SyncError {

@@ -17,6 +17,13 @@ func readmeExample() async throws {
         print(file.path)
     }
 
+    // Reads anywhere in a large one without bringing all of it: one request for the chunks it needs.
+    if let film = newest.first(where: { $0.size > 100_000_000 }) {
+        let reader = try await engine.reader(for: film.key)
+        let middle = try await reader.read(at: film.size / 2, count: 65_536)
+        print(middle.count)
+    }
+
     // A list that updates itself: each change says which row to draw again.
     for await change in engine.changes() {
         redraw(change)
