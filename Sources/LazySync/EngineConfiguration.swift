@@ -15,6 +15,7 @@ public struct EngineConfiguration: Sendable {
     var paging = RestorePass.Paging()
     /// Stands in for the cache's own room.
     var readingRoom: ReadingRoom?
+    var limits = TransferQueue.Limits()
 
     /// Uses the given home, or the user's own places.
     public init(home: String? = nil) {
@@ -38,6 +39,10 @@ struct SystemClock: WaitingClock {
     func wait(_ duration: Duration) async throws {
         try await Task.sleep(for: duration, clock: .continuous)
     }
+
+    private static let start = ContinuousClock.now
+
+    var instant: Duration { Self.start.duration(to: .now) }
 
     var now: Int64 { System.wallClockSeconds }
 

@@ -81,7 +81,9 @@ extension SyncEngine {
         default: break
         }
         // A small photo without a thumbnail is its own.
-        guard row.thumbnailRef != nil else { return try await materializer.file(key) }
+        guard row.thumbnailRef != nil else {
+            return try await materializer.file(key, priority: .visible)
+        }
         do throws(SyncError) {
             return try await fetchThumbnail(key)
         } catch  where error.code == .unavailable(.notFound) {
@@ -124,8 +126,9 @@ extension SyncEngine {
             account: opened.scope.account, keys: try await opened.keys(), catalog: catalog,
             store: thumbnails, locks: TransferLocks(opened.places), room: materializer.room,
             fetcher: SmallBlob(remote: remote, policy: policy, clock: configuration.clock),
+            lane: opened.lane, desk: desk,
             materialize: { [materializer] key throws(SyncError) in
-                try await materializer.file(key, handsOut: false)
+                try await materializer.file(key, handsOut: false, priority: .thumbnail)
             },
             changed: { [broadcast] key, state in broadcast.send(.thumbnail(key, state)) })
     }
@@ -163,6 +166,9 @@ extension SyncEngine {
             guard let result = try await fetchOne(work, fetcher) else { continue }
             if let reason = result.reason {
                 throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
+            }
+            if let record = work.ref?.recordName {
+                await desk.note(ThumbnailDesk.Wish(record: record, key: key))
             }
             (file.bytesFetched, file.requests) = (file.size, 1)
             return file

@@ -79,7 +79,8 @@ extension SyncEngine {
             last = end.record
             for (key, _) in page {
                 do throws(SyncError) {
-                    let file = try await materializer.file(key, handsOut: false)
+                    let file = try await materializer.file(
+                        key, handsOut: false, priority: .background)
                     report.fetched += 1
                     report.bytes += file.bytesFetched
                 } catch {

@@ -21,6 +21,8 @@ public actor SyncEngine {
     let materializer: Materializer
     let thumbnails: ThumbnailStore
     nonisolated let broadcast: Broadcast
+    nonisolated let schedule: RetrySchedule
+    let desk = ThumbnailDesk()
     private var pulling: Task<Void, any Error>?
     var reads: [ReadKey: WeakReads] = [:]
     var openingThumbnails: [AttachmentKey: Task<MaterializedFile, any Error>] = [:]
@@ -70,9 +72,12 @@ public actor SyncEngine {
         let broadcast = Broadcast()
         self.broadcast = broadcast
         thumbnails = ThumbnailStore(folder: account.places.thumbnails)
+        let schedule = RetrySchedule(policy: configuration.policy, clock: configuration.clock)
+        self.schedule = schedule
         materializer = Materializer(
             account: account.scope.account, catalog: catalog, places: account.places,
-            access: account, policy: configuration.policy, clock: configuration.clock
+            access: account, lane: account.lane, schedule: schedule, policy: configuration.policy,
+            clock: configuration.clock
         ) { key, state, bytes in
             broadcast.send(.attachment(key, state, bytes: bytes))
         }
@@ -228,6 +233,8 @@ public actor SyncEngine {
     func close() async {
         isClosed = true
         broadcast.finish()
+        // Who waits there, be it for the end of a pause, waits for nothing now.
+        await opened.lane.queue.close()
         await opened.close()
     }
 }

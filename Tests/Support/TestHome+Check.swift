@@ -21,6 +21,38 @@ extension TestHome {
         try checkThumbnails(catalog, places, location)
     }
 
+    /// Of every engine that lives, nothing waits or runs, and nothing is shown as on its way.
+    ///
+    /// `pending` has a running or a scheduled attempt: where there is neither, there is no such
+    /// state.
+    func checkQueues(_ location: SourceLocation = #_sourceLocation) async throws {
+        for engine in livingEngines {
+            guard (try? await engine.requireOpen("check")) != nil else { continue }
+            try await probe(engine, location)
+            let load = await engine.opened.lane.queue.load
+            #expect(load == .init(), "a slot is held", sourceLocation: location)
+            let underWay = await engine.materializer.underWay
+            #expect(underWay.isEmpty, "a transfer goes on", sourceLocation: location)
+        }
+    }
+
+    /// Each attachment that is shown as pending has a transfer of one of the device's engines.
+    func probe(
+        _ engine: SyncEngine, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        var underWay: Set<String> = []
+        for engine in livingEngines {
+            underWay.formUnion(await engine.materializer.underWay)
+        }
+        let shown = try await engine.attachments(AttachmentQuery(state: "pending", limit: 1_000))
+        for attachment in shown {
+            let record = try await engine.explain(attachment.key).recordName ?? ""
+            #expect(
+                underWay.contains(record), "pending, and nothing is done about it",
+                sourceLocation: location)
+        }
+    }
+
     /// No file is left that was only meant for a while.
     private func checkNames(_ location: SourceLocation) throws {
         let names = FileManager.default.enumerator(atPath: folder.path)?.allObjects ?? []

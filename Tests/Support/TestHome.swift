@@ -20,6 +20,8 @@ final class TestHome {
     /// Set by a test that takes files out of the cache behind the engine's back.
     var mayLackFiles = false
     private let ownsServer: Bool
+    /// Those that were made here, as long as they live.
+    private let engines = Locked<[@Sendable () -> SyncEngine?]>([])
 
     /// A device, and a server of its own.
     convenience init(_ account: TestAccount, options: ServerOptions = .init()) throws {
@@ -75,13 +77,22 @@ final class TestHome {
 
     /// Logs in.
     func login() async throws -> SyncEngine {
-        try await SyncEngine.login(loginRequest, configuration)
+        keep(try await SyncEngine.login(loginRequest, configuration))
     }
 
     /// Opens the account that is logged in, as the next start of a program would.
     func open() async throws -> SyncEngine {
-        try await SyncEngine.open(configuration)
+        keep(try await SyncEngine.open(configuration))
     }
+
+    /// Takes note of an engine, which is looked at when the test ends if it still lives.
+    func keep(_ engine: SyncEngine) -> SyncEngine {
+        engines.withLock { $0.append { [weak engine] in engine } }
+        return engine
+    }
+
+    /// The engines of this device that still live.
+    var livingEngines: [SyncEngine] { engines.withLock { $0 }.compactMap { $0() } }
 
     // MARK: Looking inside
 
@@ -104,6 +115,7 @@ func withHome(
     try await Turnstile.homes.pass {
         let home = try TestHome(account, options: options)
         try await body(home)
+        try await home.checkQueues(location)
         try home.check(location)
     }
 }

@@ -7,9 +7,11 @@ actor OpenAccount {
     nonisolated let scope: Settings.Scope
     nonisolated let places: AccountPlaces
     nonisolated let keyStore: KeyStore
+    /// What all transfers of the account go through.
+    nonisolated let lane: QueuedRemote.Lane
     private let configuration: EngineConfiguration
     private var knownKeys: AccountKeys?
-    private var knownRemote: HTTPRemote?
+    private var knownRemote: GatedRemote?
     /// The account's lock, shared; whoever forgets the account must have it alone.
     private var lock: FileLock.Token?
 
@@ -21,6 +23,10 @@ actor OpenAccount {
         self.places = places
         self.configuration = configuration
         self.lock = lock
+        lane = QueuedRemote.Lane(
+            queue: TransferQueue(limits: configuration.limits),
+            gate: HostGate(clock: configuration.clock, policy: configuration.policy),
+            host: scope.server)
         keyStore = KeyStore.of(
             scope.keyStore, account: scope.account, installID: installID, places: places)
     }
@@ -35,19 +41,28 @@ actor OpenAccount {
         return keys
     }
 
+    /// Whether the key store has the account's key now; it is asked each time.
+    func hasKey() async -> Bool {
+        let keys = try? await Blocking.run { [keyStore] in try keyStore.accountKeys() }
+        return keys != nil
+    }
+
     func remote() throws(SyncError) -> any Remote {
         if let knownRemote { return knownRemote }
         let remote = try SyncError.mapping("connect") {
-            let client = HTTPClient(
-                configuration: HTTPConfiguration(
-                    caFile: scope.caFile, limitRate: configuration.limitRate))
+            var http = HTTPConfiguration(
+                caFile: scope.caFile, limitRate: configuration.limitRate)
+            // Room beside all thumbnails for what is more urgent; the queue sets the limit.
+            http.maxConnectionsPerHost = 24
+            let client = HTTPClient(configuration: http)
             let base = try HTTPURL(scope.server)
             let session = Session(
                 keys: keyStore, lock: FileLock(path: places.locks + "/session"), client: client,
                 base: base, stallSeconds: configuration.stallSeconds)
-            return HTTPRemote(
+            let remote = HTTPRemote(
                 client: client, base: base, session: session,
                 stallSeconds: configuration.stallSeconds)
+            return GatedRemote(remote: remote, gate: lane.gate, host: lane.host)
         }
         knownRemote = remote
         return remote

@@ -45,6 +45,10 @@ extension Catalog {
     ) async throws(SyncError) {
         try await write("note a failure") { connection in
             if reason.isShared { try connection.setCondition(reason, evidence) }
+            // An answer, whatever it says, shows that there is a connection.
+            if reason != .offline, evidence.status != nil {
+                try connection.clearCondition(.offline)
+            }
             let before = try connection.blobRecord(record)
             guard try connection.want(record, through: row) else { return }
             // A reason that is shared is kept once, as a condition; the blob keeps the evidence.

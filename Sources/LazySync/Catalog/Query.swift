@@ -149,7 +149,7 @@ enum Query: String, CaseIterable {
     case blobIsHere = """
         UPDATE blob SET here_boot = ?2, here_inode = ?3, here_size = ?4, here_mtime = ?5,
             here_ctime = ?6, reason = NULL, status = NULL, code = NULL, chunk = NULL, bytes = ?4,
-            attempts = 0, next_attempt = NULL
+            attempts = 0, last_attempt = NULL, next_attempt = NULL
         WHERE record = ?1
         """
     case blobFailed = """
@@ -167,6 +167,12 @@ enum Query: String, CaseIterable {
     case blobsNotHere = """
         SELECT attachment, record, reason FROM blob
         WHERE here_boot IS NULL AND attachment > ?1 ORDER BY attachment LIMIT ?2
+        """
+    case failedBlobs = """
+        SELECT attachment, reason, code, next_attempt FROM blob
+        WHERE here_boot IS NULL AND attachment > ?1 AND last_attempt IS NOT NULL
+            AND (reason IS NULL OR reason = 'serverError')
+        ORDER BY attachment LIMIT ?2
         """
     case condition = """
         SELECT reason, status, code, last_attempt, next_attempt FROM condition

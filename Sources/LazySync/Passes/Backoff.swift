@@ -18,14 +18,24 @@ struct Backoff: Sendable, Hashable {
 }
 
 /// The count of one blob's tries; a value that a loop asks what to do next.
+///
+/// A failed connection says nothing about the blob, so it uses up no try; it has a count of its own.
 struct Attempts: Sendable, Hashable {
     private(set) var withoutProgress = 0
     private(set) var failedConnections = 0
 
+    /// The failures since the last progress, of either kind: how far to back off.
+    var inARow: Int { withoutProgress + failedConnections }
+
     /// Counts a try that ended: with verified bytes, with a failed connection, or with neither.
     mutating func count(progress: Bool, connectionFailed: Bool) {
-        withoutProgress = progress ? 1 : withoutProgress + 1
-        failedConnections = connectionFailed ? (progress ? 1 : failedConnections + 1) : 0
+        if progress { self = Attempts() }
+        if connectionFailed {
+            failedConnections += 1
+        } else {
+            withoutProgress += 1
+            failedConnections = 0
+        }
     }
 
     /// Whether the policy says to stop trying.

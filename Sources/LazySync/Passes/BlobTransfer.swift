@@ -44,6 +44,8 @@ struct BlobTransfer {
             var failure = try await tryOnce(run)
             let progress = store.chunks.present > before
             if store.chunks.isComplete { failure = nil }
+            // A pause is no try that failed: the next one begins when it is over.
+            if failure?.isPaused == true { continue }
             if failure == nil, !progress {
                 failure = RemoteFailure(
                     .serverError, "the answer holds no whole chunk", code: "protocol")
@@ -57,10 +59,10 @@ struct BlobTransfer {
 
     private func wait(after failure: RemoteFailure) async throws {
         if let seconds = failure.retryAfter {
+            // The host's gate holds the next request until then, this one's and all others.
             guard Duration.seconds(seconds) <= policy.ceiling else { throw failure }
-            try await clock.wait(.seconds(seconds))
         } else if failure.next == .later {
-            try await clock.wait(clock.jitter(policy, after: attempts.withoutProgress))
+            try await clock.wait(clock.jitter(policy, after: attempts.inARow))
         }
     }
 
@@ -82,6 +84,7 @@ struct BlobTransfer {
                 into: sink)
         } catch {
             failure = error
+            if error.isUnsent { requests -= 1 }
         }
         let outcome = await sink.finish()
         if let error = outcome.fileError { throw error }

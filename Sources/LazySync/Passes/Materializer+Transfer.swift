@@ -5,12 +5,12 @@ extension Materializer {
     /// Brings one record here under its lock, and tells what came of it, once for all who wait.
     func transfer(
         _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
-        _ watchers: Watchers
+        _ ticket: TransferQueue.Ticket, _ watchers: Watchers
     ) async throws -> Fetched {
         changed(row.key, .pending, 0)
         do {
             let fetched = try await fetchUnderLock(
-                row, ref, again: again, handsOut: handsOut, watchers)
+                row, ref, again: again, handsOut: handsOut, ticket, watchers)
             changed(row.key, .here, row.size)
             return fetched
         } catch {
@@ -25,7 +25,7 @@ extension Materializer {
 
     private func fetchUnderLock(
         _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
-        _ watchers: Watchers
+        _ ticket: TransferQueue.Ticket, _ watchers: Watchers
     ) async throws -> Fetched {
         let record = ref.recordName
         let (blob, geometry) = try await sealedBlob(row, ref)
@@ -47,12 +47,12 @@ extension Materializer {
         try await room.reserve(record, row: row.row, bytes: whole, whole: whole)
         defer { withExtendedLifetime(use) {} }
         do {
-            return try await fetch(row, record, blob, geometry, handsOut, watchers)
+            return try await fetch(row, record, blob, geometry, handsOut, ticket, watchers)
         } catch let error as FileError where error.code == .notFound {
             // Somebody emptied the cache meanwhile, and took the file that was being written.
             guard await access.isOpen() else { throw error }
             try places.makeCacheFolders()
-            return try await fetch(row, record, blob, geometry, handsOut, watchers)
+            return try await fetch(row, record, blob, geometry, handsOut, ticket, watchers)
         }
     }
 
@@ -74,7 +74,7 @@ extension Materializer {
 
     private func fetch(
         _ row: AttachmentRow, _ record: String, _ blob: SealedBlob, _ geometry: BlobGeometry,
-        _ handsOut: Bool, _ watchers: Watchers
+        _ handsOut: Bool, _ ticket: TransferQueue.Ticket, _ watchers: Watchers
     ) async throws -> Fetched {
         let place = BlobPlace(record: record, under: places.blobs)
         let (file, present) = try await Blocking.run {
@@ -89,7 +89,8 @@ extension Materializer {
         var fetched = Fetched(path: "")
         var cleared: [UnavailableReason] = [.diskFull, .keyMissing]
         if !present.isComplete {
-            let remote = try await access.remote()
+            let remote = QueuedRemote(
+                remote: try await access.remote(), lane: lane, ticket: ticket, isResumable: true)
             var transfer = BlobTransfer(
                 record: record, store: store, remote: remote, policy: policy, clock: clock)
             do {
@@ -109,6 +110,7 @@ extension Materializer {
         try await catalog.markHere(
             record, through: row.row, mark, handedAt: handsOut ? clock.now : nil,
             clearing: cleared)
+        schedule.came(record)
         return Fetched(path: path, bytes: fetched.bytes, requests: fetched.requests)
     }
 
@@ -166,7 +168,9 @@ extension Materializer {
         evidence.bytes = verified
         evidence.attempts = failure?.attempts ?? 0
         evidence.lastAttempt = Timestamp(seconds: clock.now)
-        evidence.nextAttempt = known.failure?.nextAttempt(after: clock.now)
+        evidence.nextAttempt =
+            known.failure?.nextAttempt(after: clock.now)
+            ?? schedule.next(after: reason, evidence, of: record)
         // A disk too full for this note must not hide what it was about.
         try? await catalog.markFailed(record, through: row.row, reason, evidence)
         changed(row.key, .unavailable(reason), verified)

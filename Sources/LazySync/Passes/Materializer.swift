@@ -8,6 +8,8 @@ actor Materializer {
     let access: any AccountAccess
     let locks: TransferLocks
     let room: CacheRoom
+    let lane: QueuedRemote.Lane
+    let schedule: RetrySchedule
     let policy: Backoff
     let clock: any WaitingClock
     let changed: @Sendable (AttachmentKey, BlobState, Int64) -> Void
@@ -34,6 +36,7 @@ actor Materializer {
         let task: Task<Fetched, any Error>
         let watchers: Watchers
         let handsOut: Bool
+        let ticket: TransferQueue.Ticket
         var waiting = 0
     }
 
@@ -46,13 +49,15 @@ actor Materializer {
 
     init(
         account: AccountID, catalog: Catalog, places: AccountPlaces, access: any AccountAccess,
-        policy: Backoff, clock: any WaitingClock,
+        lane: QueuedRemote.Lane, schedule: RetrySchedule, policy: Backoff, clock: any WaitingClock,
         changed: @escaping @Sendable (AttachmentKey, BlobState, Int64) -> Void
     ) {
         self.account = account
         self.catalog = catalog
         self.places = places
         self.access = access
+        self.lane = lane
+        self.schedule = schedule
         self.policy = policy
         self.clock = clock
         self.changed = changed
@@ -62,12 +67,15 @@ actor Materializer {
 
     /// The path of an attachment's verified bytes; they are brought here first if they must.
     ///
-    /// `watch` is told of the chunks that are here while the transfer goes on. A path that is handed
-    /// out to a person is safe from eviction for a while.
+    /// `again` is a person's word: it counts more than a host that asked to wait. `watch` is told
+    /// of the chunks that are here while the transfer goes on. A path that is handed out to a person
+    /// is safe from eviction for a while.
     func file(
         _ key: AttachmentKey, again: Bool = false, handsOut: Bool = true,
+        priority: TransferQueue.Priority = .opened,
         watch: Watchers.Watcher? = nil
     ) async throws(SyncError) -> MaterializedFile {
+        if again { lane.gate.open(lane.host) }
         var isAgain = again
         for _ in 0..<Self.mostAddresses {
             let (row, ref) = try await addressed(key)
@@ -79,7 +87,7 @@ actor Materializer {
             }
             do {
                 let fetched = try await join(
-                    row, ref, again: isAgain, handsOut: handsOut, watch)
+                    row, ref, again: isAgain, handsOut: handsOut, priority, watch)
                 return MaterializedFile(
                     key: key, path: fetched.path, size: row.size, bytesFetched: fetched.bytes,
                     requests: fetched.requests)
@@ -155,23 +163,29 @@ actor Materializer {
         return (row, ref)
     }
 
+    /// The records that are being brought now, or wait for their turn or their next request.
+    var underWay: Set<String> { Set(running.keys) }
+
     // MARK: One transfer for many
 
     /// Waits for the record's transfer, which begins with the first who asks and ends with the
     /// last.
     private func join(
         _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
-        _ watch: Watchers.Watcher?
+        _ priority: TransferQueue.Priority, _ watch: Watchers.Watcher?
     ) async throws -> Fetched {
         let record = ref.recordName
         var transfer =
-            running[record] ?? begin(row, ref, again: again, handsOut: handsOut)
+            running[record] ?? begin(row, ref, again: again, handsOut: handsOut, priority)
         transfer.waiting += 1
         running[record] = transfer
         let ticket = watch.map { transfer.watchers.add($0) }
         defer {
             if let ticket { transfer.watchers.remove(ticket) }
             leave(record, transfer.number)
+        }
+        if priority < transfer.ticket.priority {
+            await lane.queue.raise(transfer.ticket, to: priority)
         }
         let fetched = try await transfer.task.valueUnlessCancelled()
         // Whoever began it may have wanted no path.
@@ -182,10 +196,11 @@ actor Materializer {
     }
 
     private func begin(
-        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
+        _ priority: TransferQueue.Priority
     ) -> Running {
         transfers += 1
-        let (number, watchers) = (transfers, Watchers())
+        let (number, watchers, ticket) = (transfers, Watchers(), lane.ticket(priority))
         let task = Task {
             // Whoever asks from here on, be it a moment later, asks anew.
             defer {
@@ -194,14 +209,15 @@ actor Materializer {
             }
             do {
                 return try await self.transfer(
-                    row, ref, again: again, handsOut: handsOut, watchers)
+                    row, ref, again: again, handsOut: handsOut, ticket, watchers)
             } catch {
                 // What was reserved for chunks that did not come is room for others.
                 try? await room.settle(ref.recordName)
                 throw error
             }
         }
-        return Running(number: number, task: task, watchers: watchers, handsOut: handsOut)
+        return Running(
+            number: number, task: task, watchers: watchers, handsOut: handsOut, ticket: ticket)
     }
 
     private func end(_ record: String, _ number: Int) {

@@ -86,7 +86,7 @@ extension Attempts {
             guard Duration.seconds(seconds) <= policy.ceiling else { throw failure }
             try await clock.wait(.seconds(seconds))
         } else {
-            try await clock.wait(clock.jitter(policy, after: withoutProgress))
+            try await clock.wait(clock.jitter(policy, after: inARow))
         }
     }
 }

@@ -2,7 +2,7 @@ internal import SyncPlatform
 
 /// Fetches a blob that fits in memory, and opens it there; for thumbnails.
 struct SmallBlob {
-    let remote: any Remote
+    var remote: any Remote
     let policy: Backoff
     let clock: any WaitingClock
 

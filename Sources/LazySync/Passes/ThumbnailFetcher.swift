@@ -12,6 +12,8 @@ struct ThumbnailFetcher {
     let locks: TransferLocks
     let room: CacheRoom
     let fetcher: SmallBlob
+    let lane: QueuedRemote.Lane
+    let desk: ThumbnailDesk
     /// Brings a whole photo that has no thumbnail of its own.
     let materialize: @Sendable (AttachmentKey) async throws(SyncError) -> MaterializedFile
     var changed: @Sendable (AttachmentKey, BlobState) -> Void = { _, _ in }
@@ -54,7 +56,7 @@ struct ThumbnailFetcher {
         guard work.ref == nil || held != nil else { return nil }
         defer { withExtendedLifetime(held) {} }
         changed(work.key, .pending)
-        let one = await fetch(work, writes: false)
+        let one = await fetch(work, .visible)
         if let stopped = one.stopped { throw stopped }
         guard let result = one.result else { return nil }
         guard result.state == .here, work.ref != nil else {
@@ -76,15 +78,30 @@ struct ThumbnailFetcher {
         }
     }
 
-    private struct One: Sendable {
+    /// What became of one.
+    struct One: Sendable {
         var result: ThumbnailResult?
-        /// What came, if it was not written.
+        /// What came; whoever has the room for it writes it.
         var bytes: [UInt8] = []
         var received = 0
         var stopped: SyncError?
+        /// Whether it came meanwhile, since somebody looked at it.
+        var isDone = false
     }
 
     private func fetchDue() async throws -> Outcome {
+        await desk.begin()
+        do {
+            let outcome = try await fetchBatches()
+            await desk.end()
+            return outcome
+        } catch {
+            await desk.end()
+            throw error
+        }
+    }
+
+    private func fetchBatches() async throws -> Outcome {
         var outcome = Outcome()
         var last: ThumbnailWork?
         while outcome.stopped == nil {
@@ -114,30 +131,54 @@ struct ThumbnailFetcher {
         var rest = work[...]
         await withTaskGroup(of: One.self) { group in
             for next in rest.prefix(Self.concurrency) {
-                group.addTask { await fetch(next, writes: true) }
+                group.addTask { await bring(next) }
             }
             rest = rest.dropFirst(Self.concurrency)
             while let one = await group.next() {
                 outcome.bytes += Int64(one.received)
-                if let result = one.result {
-                    results.append(result)
-                    outcome.done += 1
-                }
+                if let result = one.result { results.append(result) }
+                if one.result != nil || one.isDone { outcome.done += 1 }
                 if let stopped = one.stopped { outcome.stopped = outcome.stopped ?? stopped }
                 progress(outcome.done)
                 guard outcome.stopped == nil, !Task.isCancelled, let next = rest.popFirst() else {
                     continue
                 }
-                group.addTask { await fetch(next, writes: true) }
+                group.addTask { await bring(next) }
             }
         }
         return results
     }
 
+    /// Fetches one that was admitted, and writes it.
+    private func bring(_ work: ThumbnailWork) async -> One {
+        var one = await fetch(work, .thumbnail)
+        guard let ref = work.ref, one.result?.state == .here else { return one }
+        do throws(FileError) {
+            let bytes = one.bytes
+            try store.write(bytes.span, to: store.path(ref.recordName, type: work.type))
+            // A thousand of them wait to be noted.
+            one.bytes = []
+            return one
+        } catch {
+            return One(stopped: SyncError("fetch thumbnails", error))
+        }
+    }
+
+    private func fetch(
+        _ work: ThumbnailWork, _ priority: TransferQueue.Priority
+    ) async -> One {
+        guard let ref = work.ref else { return await fetchWhole(work) }
+        let wish = ThumbnailDesk.Wish(record: ref.recordName, key: work.key)
+        return await desk.bring(wish, lane.ticket(priority), lane.queue) { ticket in
+            await fetch(work, ref, ticket)
+        }
+    }
+
     @concurrent
-    private func fetch(_ work: ThumbnailWork, writes: Bool) async -> One {
+    private func fetch(
+        _ work: ThumbnailWork, _ ref: CloudBlobRef, _ ticket: TransferQueue.Ticket
+    ) async -> One {
         do {
-            guard let ref = work.ref else { return try await fetchWhole(work) }
             guard let geometry = BlobGeometry(length: work.size) else {
                 return One(result: ThumbnailResult(work: work, state: .addressInvalid, tags: []))
             }
@@ -146,17 +187,14 @@ struct ThumbnailFetcher {
                 ref.packed.span, entry: work.key.item, attachment: work.key.id, role: .thumbnail)
             // Every address unwrapped when it came, so it is the key that is another one now.
             guard let blob else { throw SyncError.anotherKey("fetch thumbnails") }
+            var fetcher = fetcher
+            // A thumbnail is over soon: a pause waits for its end.
+            fetcher.remote = QueuedRemote(
+                remote: fetcher.remote, lane: lane, ticket: ticket, isResumable: false)
             let fetched = try await fetcher.fetch(ref.recordName, blob, geometry)
-            var one = One(
+            return One(
                 result: ThumbnailResult(work: work, state: .here, tags: fetched.tags),
-                received: fetched.received)
-            if writes {
-                let path = store.path(ref.recordName, type: work.type)
-                try store.write(fetched.plaintext.span, to: path)
-            } else {
-                one.bytes = fetched.plaintext
-            }
-            return one
+                bytes: fetched.plaintext, received: fetched.received)
         } catch let failure as RemoteFailure {
             // A stall or a cut is this transfer's trouble; no connection at all is everybody's.
             let isOwn = !failure.reason.isShared || failure.isBrokenTransfer
@@ -169,7 +207,7 @@ struct ThumbnailFetcher {
         }
     }
 
-    private func fetchWhole(_ work: ThumbnailWork) async throws -> One {
+    private func fetchWhole(_ work: ThumbnailWork) async -> One {
         do throws(SyncError) {
             let file = try await materialize(work.key)
             return One(

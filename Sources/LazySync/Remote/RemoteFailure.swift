@@ -25,6 +25,10 @@ struct RemoteFailure: Error, Sendable, Hashable {
     var isConnection = false
     /// Whether the caller cancelled.
     var isCancelled = false
+    /// Whether somebody paused: what came stays, and the rest is asked for later.
+    var isPaused = false
+    /// Whether no request was sent, since the host had asked to wait.
+    var isUnsent = false
     var next = Next.later
     /// What happened, in one line and without secrets.
     let detail: String
@@ -55,6 +59,20 @@ struct RemoteFailure: Error, Sendable, Hashable {
         var cut = RemoteFailure(.offline, "the answer was cut", code: "cut")
         cut.isConnection = true
         return cut
+    }
+
+    /// The caller does not want it any more.
+    static func cancelled() -> RemoteFailure {
+        var failure = RemoteFailure(.offline, "cancelled").final()
+        failure.isCancelled = true
+        return failure
+    }
+
+    /// A person wants nothing to come now.
+    static func paused() -> RemoteFailure {
+        var failure = RemoteFailure(.offline, "paused")
+        failure.isPaused = true
+        return failure
     }
 
     /// A page for people, such as a portal's, that came as if it were the blob.

@@ -198,7 +198,8 @@ extension TestHome {
         settings.active = scope
         try Directory.make(device.places.config)
         try settings.write(device.places.settings)
-        return try await SyncEngine.open(
-            scope, settings.installID, device, configuration, create: true)
+        return keep(
+            try await SyncEngine.open(
+                scope, settings.installID, device, configuration, create: true))
     }
 }

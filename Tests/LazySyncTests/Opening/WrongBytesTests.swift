@@ -213,6 +213,7 @@ final class HookedClock: WaitingClock {
     func onWait(_ body: @escaping @Sendable () -> Void) { hook.withLock { $0 = body } }
 
     var now: Int64 { clock.now }
+    var instant: Duration { clock.instant }
 
     func wait(_ duration: Duration) async throws {
         let body = hook.withLock { hook -> (@Sendable () -> Void)? in

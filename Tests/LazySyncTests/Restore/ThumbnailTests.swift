@@ -108,6 +108,12 @@ import Testing
             #expect(!report.isComplete)
             #expect(try await Self.states(engine) == ["throttled": 40])
             home.server.faults.clear()
+            // Before the time that the host named, nothing is sent.
+            let before = home.server.log.entries.count
+            let error = await #expect(throws: SyncError.self) { try await engine.restore() }
+            #expect(error?.code == .unavailable(.throttled))
+            #expect(home.server.log.entries.count == before)
+            home.clock.advance(by: 600)
             #expect(try await engine.restore().isComplete)
             #expect(try await Self.states(engine) == ["here": 40])
         }
