@@ -160,7 +160,7 @@ extension SyncEngine {
     // MARK: States
 
     /// What a person sees of each row, with one look at the locks and the conditions for all.
-    private func states(of rows: [AttachmentRow]) async throws(SyncError) -> [Attachment] {
+    func states(of rows: [AttachmentRow]) async throws(SyncError) -> [Attachment] {
         let conditions = try await catalog.conditions()
         let condition = UnavailableReason.allCases.first { conditions[$0] != nil }
         let held = try materializer.pending()

@@ -1,7 +1,28 @@
 internal import SyncPlatform
 
-/// Transfers: pausing them, and keeping at what did not come.
+/// Transfers: following them, pausing them, and keeping at what did not come.
 extension SyncEngine {
+    /// Follows an attachment's bytes: how far they are now, and then each change.
+    ///
+    /// Also what another process does is seen: that it begins within two seconds, and then twice a
+    /// second. Of many changes at once the newest are kept. It ends when the attachment goes or the
+    /// account is logged out.
+    public nonisolated func states(of key: AttachmentKey) -> AsyncStream<BlobProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: BlobProgress.self, bufferingPolicy: .bufferingNewest(64))
+        // From before the first look, so that nothing falls between.
+        let changes = broadcast.stream()
+        let watch = ProgressWatch(key: key, changes: changes, clock: configuration.clock) {
+            await self.progress(of: key)
+        }
+        let task = Task {
+            await watch.run { continuation.yield($0) }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
     /// Lets no request for bytes begin, and stops those under way at the next chunk.
     ///
     /// What came stays. Whoever waits for bytes waits on, and the state stays `pending`, until
@@ -70,5 +91,32 @@ extension SyncEngine {
             let all = try? Directory.diskSpace(at: cache)
         else { return false }
         return Int64(clamping: free) > CacheLimit(chosen: nil, diskBytes: all).keptFree
+    }
+
+    /// How far an attachment's bytes are, as catalog, locks and cache say it; nil if it is gone.
+    private func progress(of key: AttachmentKey) async -> BlobProgress? {
+        do {
+            try requireOpen("follow \(key.id)")
+            // First: what ends after this look is seen in the catalog by the next ones.
+            let underWay = await materializer.underWay
+            guard let row = try await catalog.attachment(key) else { return nil }
+            var state = try await states(of: [row])[0].state
+            // Between the wish and the lock, and between the lock and the note of what came of it.
+            if state == .remote, let record = row.ref?.recordName, underWay.contains(record) {
+                state = .pending
+            }
+            var progress = BlobProgress(state: state, bytes: 0, size: row.size)
+            if state == .here {
+                progress.bytes = row.size
+            } else if let ref = row.ref, let geometry = BlobGeometry(length: UInt64(row.size)) {
+                let place = BlobPlace(record: ref.recordName, under: opened.places.blobs)
+                // Only for a bar: what cannot be read is not there.
+                let bytes = try? await Blocking.run { try place.bytesSoFar(geometry) }
+                progress.bytes = bytes ?? 0
+            }
+            return progress
+        } catch {
+            return nil
+        }
     }
 }
