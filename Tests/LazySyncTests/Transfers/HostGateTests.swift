@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Hosts that ask to wait: one is told, all wait.
-@Suite(.timeLimit(.minutes(5))) struct HostGateTests {
+@Suite(.timeLimit(.minutes(10))) struct HostGateTests {
     private static func throttled(_ seconds: Int64?) -> RemoteFailure {
         var failure = RemoteFailure(.throttled, "slow down", status: 429, code: "slow-down")
         failure.retryAfter = seconds

@@ -7,7 +7,7 @@ import Testing
 @testable import TestSupport
 
 /// What did not come is tried again without a hand, at the right time and not before.
-@Suite(.timeLimit(.minutes(5))) struct KeepTryingTests {
+@Suite(.timeLimit(.minutes(10))) struct KeepTryingTests {
     private func account(_ count: Int) -> (TestAccount, TestItem) {
         let account = TestAccount()
         let item = account.add("Files", (0..<count).map { TestFile("f\($0)", size: 1_000 + $0) })

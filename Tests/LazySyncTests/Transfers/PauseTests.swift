@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// A person says stop, and later go on.
-@Suite(.timeLimit(.minutes(5))) struct PauseTests {
+@Suite(.timeLimit(.minutes(10))) struct PauseTests {
     @Test func `a pause in the middle keeps what was verified, and going on asks for the rest`()
         async throws
     {

@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Who is served first, as the server sees it.
-@Suite(.timeLimit(.minutes(5))) struct PriorityTests {
+@Suite(.timeLimit(.minutes(10))) struct PriorityTests {
     private static func record(_ entry: LogEntry) -> String {
         String(entry.path.split(separator: "/").last ?? "")
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// How far one attachment is, as somebody who listens is told.
-@Suite(.timeLimit(.minutes(5))) struct ProgressStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgressStreamTests {
     /// What a listener is told up to the first that is as wanted.
     private func collect(
         _ stream: AsyncStream<BlobProgress>, until isLast: @Sendable (BlobProgress) -> Bool

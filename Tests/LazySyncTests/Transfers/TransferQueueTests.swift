@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Who goes next, and that nobody is forgotten or goes twice.
-@Suite(.timeLimit(.minutes(2))) struct TransferQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferQueueTests {
     typealias Queue = TransferQueue
 
     /// One at a time, whatever its priority.
