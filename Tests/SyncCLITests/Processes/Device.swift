@@ -121,6 +121,20 @@ final class Device: Sendable {
         #expect(!settings.contains(account.id), sourceLocation: sourceLocation)
     }
 
+    /// How many bytes lie here, in whole chunks, of the file of which there are most.
+    var storedBytes: Int {
+        let size = 16
+        // From the cache on: looking through a folder stays on one disk.
+        let lists = scratch.files(under: "home/cache").filter { $0.hasSuffix("/tags") }.compactMap {
+            try? Data(contentsOf: scratch["home/cache"].appendingPathComponent($0))
+        }
+        return lists.map { tags in
+            stride(from: 0, to: tags.count - size + 1, by: size).count { start in
+                tags[start..<start + size].contains { $0 != 0 }
+            } * 65536
+        }.max() ?? 0
+    }
+
     // MARK: What the server saw
 
     /// The requests for an attachment's record, in their order.

@@ -5,17 +5,6 @@ import Testing
 
 /// Commands that are killed or interrupted, and the ones after them.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct `A command that is stopped` {
-    /// Where the bytes of a blob that is on its way lie.
-    private func storedBytes(_ device: Device) -> Int {
-        guard let tags = device.files.first(where: { $0.hasSuffix("/tags") }),
-            let bytes = try? Data(contentsOf: device.scratch["home"].appendingPathComponent(tags))
-        else { return 0 }
-        let size = 16
-        return stride(from: 0, to: bytes.count - size + 1, by: size).count { start in
-            bytes[start..<start + size].contains { $0 != 0 }
-        } * 65536
-    }
-
     /// Starts to open, and waits until the answer stands at `bytes` and so many chunks are stored.
     private func startOpening(
         _ device: Device, _ file: PlainAccount.File, until bytes: UInt64, chunks: Int
@@ -25,7 +14,7 @@ import Testing
             try await device.match(file), times: 1, .stall(at: .bytes(bytes), gate))
         let command = try device.start(["open", file.id])
         try await gate.reached()
-        try await eventually { storedBytes(device) >= chunks * 65536 }
+        try await eventually { device.storedBytes >= chunks * 65536 }
         return (command, gate)
     }
 
@@ -38,7 +27,7 @@ import Testing
         let (command, gate) = try await startOpening(
             device, file, until: bytes, chunks: max(0, Int(bytes) - 40) / 65552)
         #expect(try await device.done("list", "--state", "pending").lines.count == 1)
-        let kept = storedBytes(device)
+        let kept = device.storedBytes
         command.signal(SIGKILL)
         #expect(try await command.result().exit == nil)
         gate.open()

@@ -55,6 +55,11 @@ final class Program: Sendable {
         return try text("out")
     }
 
+    /// Sends it text, if it was started without input.
+    func write(_ text: String) throws {
+        try input?.write(contentsOf: Data(text.utf8))
+    }
+
     /// The first line that it prints.
     func line() async throws -> String {
         try await eventually { try text("out").contains("\n") || ended.value }

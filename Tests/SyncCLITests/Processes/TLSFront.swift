@@ -13,30 +13,10 @@ final class TLSFront: Sendable {
     /// Stands in front of a port of this machine; `name` is what the certificate is for.
     init(before port: UInt16, name: String = "IP:127.0.0.1") async throws {
         scratch = try Scratch()
-        try await Self.makeCertificates(in: scratch.url, name: name)
+        try await Certificates.make(in: scratch.url, for: name)
         program = try Program(
             "/usr/bin/python3", ["-c", Self.text, scratch["server.pem"].path, "\(port)"])
         url = "https://127.0.0.1:\(try await program.line())"
-    }
-
-    private static func makeCertificates(in folder: URL, name: String) async throws {
-        func openssl(_ words: String...) async throws {
-            try await run("/usr/bin/openssl", words, in: folder)
-        }
-        try Data("subjectAltName=\(name)\n".utf8).write(to: folder.appendingPathComponent("names"))
-        try await openssl(
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-days", "2", "-subj", "/CN=Test authority", "-keyout", "ca.key", "-out", "ca.pem")
-        try await openssl(
-            "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-subj", "/CN=server", "-keyout", "server.key", "-out", "server.csr")
-        try await openssl(
-            "x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-            "-CAcreateserial", "-days", "1", "-extfile", "names", "-out", "server.crt")
-        let pem = try ["server.crt", "server.key"].map {
-            try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8)
-        }
-        try Data(pem.joined().utf8).write(to: folder.appendingPathComponent("server.pem"))
     }
 
     /// It ends with the pipe that it reads.
