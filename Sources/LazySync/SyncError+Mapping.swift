@@ -38,6 +38,8 @@ extension SyncError {
                 error.isCancelled ? .cancelled : .unavailable(error.reason), operation,
                 error.detail, hint: error.hint)
             failure = error
+        case let error as SecretError where error.code == .noSpace:
+            self.init(.unavailable(.diskFull), operation, error.words)
         case let error as SecretError where error.code == .io:
             self.init(.storage, operation, error.words)
         case let error as SecretError:
@@ -102,7 +104,7 @@ extension SecretError {
         switch code {
         case .locked: "the key store is locked"
         case .unavailable: "there is no key store to be reached: \(detail)"
-        case .denied, .io, .other: detail
+        case .denied, .noSpace, .io, .other: detail
         }
     }
 
@@ -112,7 +114,7 @@ extension SecretError {
         case .locked: "unlock it, then try again"
         case .unavailable:
             "start the desktop's key store, or log in with --key-store file to keep keys in a file"
-        case .denied, .io, .other: "put it right, or move it away and log in again"
+        case .denied, .noSpace, .io, .other: "put it right, or move it away and log in again"
         }
     }
 }

@@ -160,7 +160,10 @@ actor Session {
         do {
             return try await Blocking.run { [keys] in try body(keys) }
         } catch {
-            throw RemoteFailure(.keyMissing, (error as? SecretError)?.words ?? "\(error)").final()
+            let secretError = error as? SecretError
+            let isFull = secretError?.code == .noSpace || (error as? FileError)?.code == .noSpace
+            let reason: UnavailableReason = isFull ? .diskFull : .keyMissing
+            throw RemoteFailure(reason, secretError?.words ?? "\(error)").final()
         }
     }
 }

@@ -136,7 +136,12 @@ package struct SecretFile: SecretStore {
     }
 
     private static func failure(_ error: FileError, _ operation: String) -> SecretError {
-        let isDenied = error.code == .notOurs || error.code == .permission
-        return SecretError(isDenied ? .denied : .io, operation: operation, detail: "\(error)")
+        let code: SecretError.Code =
+            switch error.code {
+            case .notOurs, .permission: .denied
+            case .noSpace: .noSpace
+            default: .io
+            }
+        return SecretError(code, operation: operation, detail: "\(error)")
     }
 }

@@ -24,6 +24,8 @@ package struct SecretError: Error, Sendable {
         case unavailable
         /// The store is somebody else's or open to others, or refuses us.
         case denied
+        /// The disk has no room for it.
+        case noSpace
         case io
         /// The store answers, and not what we understand.
         case other

@@ -6,48 +6,6 @@ import Testing
 @testable import MockServer
 @testable import TestSupport
 
-/// A small file system of its own, where one may be mounted.
-struct SmallDisk {
-    let path: String
-
-    /// Mounts it; nil where that is not allowed.
-    init?(at path: String, kilobytes: Int) throws {
-        self.path = path
-        try Directory.make(path)
-        guard Self.run("-t", "tmpfs", "-o", "mode=700,size=\(kilobytes)k", "tmpfs", path) else {
-            return nil
-        }
-    }
-
-    func resize(kilobytes: Int) {
-        #expect(Self.run("-o", "remount,size=\(kilobytes)k", path))
-    }
-
-    func remove() {
-        _ = Self.run(tool: "umount", "-l", path)
-    }
-
-    private static func run(tool: String = "mount", _ arguments: String...) -> Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [tool] + arguments
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }
-
-    /// Whether this test may mount anything.
-    static let isAllowed: Bool = {
-        let path = FileManager.default.temporaryDirectory
-            .appending(path: "lazysync-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        guard let disk = try? SmallDisk(at: path, kilobytes: 64) else { return false }
-        disk.remove()
-        return true
-    }()
-}
-
 /// A disk without room.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: SmallDisk.isAllowed, "mounting is not allowed here"))
 struct DiskFullTests {
