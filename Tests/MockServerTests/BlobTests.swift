@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MockServer
@@ -114,8 +115,7 @@ import Testing
     }
 
     @Test func `an account folder is served as it is, and never written`() async throws {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("account-\(UUID().uuidString)")
+        let folder = testsFolder.appendingPathComponent("account-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let blobs = folder.appendingPathComponent("blobs")
         try FileManager.default.createDirectory(at: blobs, withIntermediateDirectories: true)

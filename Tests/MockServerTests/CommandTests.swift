@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MockServer
@@ -21,8 +22,7 @@ import Testing
     }
 
     func account() throws -> URL {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("account-\(UUID().uuidString)")
+        let folder = testsFolder.appendingPathComponent("account-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let account = """
             {"name":"demo","accountId":"\(TestServer.id(5))","epoch":1,"authKeyHash":"00",

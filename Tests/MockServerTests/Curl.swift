@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 @testable import MockServer
 
@@ -32,8 +33,7 @@ final class Curl: Sendable {
     private let ended = Watched<Int32?>(nil)
 
     init(_ arguments: [String]) throws {
-        folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("curl-\(UUID().uuidString)")
+        folder = testsFolder.appendingPathComponent("curl-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")

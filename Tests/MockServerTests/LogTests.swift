@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MockServer
@@ -40,8 +41,7 @@ import Testing
     }
 
     @Test func `a client that breaks off leaves a cut of what it got`() async throws {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("blobs-\(UUID().uuidString)")
+        let folder = testsFolder.appendingPathComponent("blobs-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(count: 50 << 20).write(to: folder.appendingPathComponent("large"))
@@ -77,8 +77,7 @@ import Testing
     }
 
     @Test func `a log file has one object a line, and no secret`() async throws {
-        let file = FileManager.default.temporaryDirectory
-            .appendingPathComponent("log-\(UUID().uuidString)")
+        let file = testsFolder.appendingPathComponent("log-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         let test = try TestServer(options: ServerOptions(logFile: file.path))
         let token = try await test.token()

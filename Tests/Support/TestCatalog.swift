@@ -23,7 +23,7 @@ final class TestCatalog {
         reader = EntryReader(account: account.id, keys: account.keys)
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    deinit { removeFolder(folder) }
 
     /// A connection for looking.
     func connection() throws -> Connection {
@@ -57,8 +57,7 @@ final class TestCatalog {
 
 /// A new folder that only its owner can read.
 func freshFolder() throws -> URL {
-    let folder = FileManager.default.temporaryDirectory
-        .appending(path: "lazysync-\(UUID().uuidString)")
+    let folder = testsFolder.appending(path: "lazysync-\(UUID().uuidString)")
     try Directory.make(folder.path)
     return folder
 }

@@ -63,7 +63,7 @@ final class TestHome {
 
     deinit {
         if ownsServer { server.stop() }
-        try? FileManager.default.removeItem(at: folder)
+        removeFolder(folder)
     }
 
     // MARK: Engines

@@ -32,13 +32,12 @@ final class TestBlob {
         try sealer.append(content.span, to: &sealed)
         try sealer.finish(to: &sealed)
         self.sealed = sealed
-        folder = FileManager.default.temporaryDirectory
-            .appending(path: "lazysync-\(UUID().uuidString)")
+        folder = testsFolder.appending(path: "lazysync-\(UUID().uuidString)")
         try Directory.make(folder.path)
     }
 
     deinit {
-        try? FileManager.default.removeItem(at: folder)
+        removeFolder(folder)
     }
 
     var place: BlobPlace { BlobPlace(record: record, under: folder.path) }

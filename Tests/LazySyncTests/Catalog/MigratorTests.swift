@@ -239,7 +239,7 @@ import Testing
             folder = try freshFolder()
         }
 
-        deinit { try? FileManager.default.removeItem(at: folder) }
+        deinit { removeFolder(folder) }
 
         /// The store that version 1 left in the fixtures.
         static func ofVersion1() throws -> Store {

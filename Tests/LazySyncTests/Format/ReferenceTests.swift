@@ -1,5 +1,6 @@
 import Foundation
 import SyncPlatform
+import TestSupport
 import Testing
 
 @testable import LazySync
@@ -28,7 +29,7 @@ import Testing
             "needs python3-pycryptodome and python3-argon2 (and python3-pil for make_account.py)"))
     func `the reference writes the vectors that are here, byte for byte`() throws {
         let files = FileManager.default
-        let folder = files.temporaryDirectory.appending(path: "reference-\(UUID().uuidString)")
+        let folder = testsFolder.appending(path: "reference-\(UUID().uuidString)")
         defer { try? files.removeItem(at: folder) }
         try files.createDirectory(
             at: folder.appending(path: "vectors"), withIntermediateDirectories: true)
@@ -42,8 +43,7 @@ import Testing
 
     @Test(.enabled(if: isPossible, "needs python3-pycryptodome and python3-argon2"))
     func `an account that the reference made is read, from the passphrase to the files`() throws {
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "account-\(UUID().uuidString)")
+        let folder = testsFolder.appending(path: "account-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let sources = Vectors.fixtures.appending(path: "reference")
         let made = Self.run([

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 @testable import MockServer
 
@@ -148,12 +149,11 @@ final class Scratch: Sendable {
     let url: URL
 
     init() throws {
-        url = FileManager.default.temporaryDirectory
-            .appendingPathComponent("sync-\(UUID().uuidString.prefix(13))")
+        url = testsFolder.appendingPathComponent("sync-\(UUID().uuidString.prefix(13))")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
+    deinit { removeFolder(url) }
 
     var path: String { url.path }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A folder of one test, empty at first and gone afterwards.
 final class Scratch: Sendable {
@@ -17,13 +18,13 @@ final class Scratch: Sendable {
     }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: path)
+        removeFolder(URL(filePath: path))
     }
 }
 
 /// A name for `mkdtemp` where temporary files go.
 private func template(_ name: String) -> [CChar] {
-    Array("\(FileManager.default.temporaryDirectory.path)/\(name)-XXXXXX".utf8CString)
+    Array("\(testsFolder.path)/\(name)-XXXXXX".utf8CString)
 }
 
 /// A small file system of its own that can be filled up.

@@ -1,5 +1,6 @@
 import Foundation
 import SyncPlatform
+import TestSupport
 import Testing
 
 /// Needs openssl for certificates and nginx for an HTTP/2 peer.
@@ -175,8 +176,7 @@ final class CertificateFolder: Sendable {
     let url: URL
 
     init(host: String, days: Int) throws {
-        url = FileManager.default.temporaryDirectory
-            .appending(path: "lazysync-tls-\(UUID().uuidString)")
+        url = testsFolder.appending(path: "lazysync-tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
         try openssl("req -x509 \(key) -subj /CN=CA -days 2 -keyout @ca.key -out @ca.pem")
@@ -187,7 +187,7 @@ final class CertificateFolder: Sendable {
                 + "-days \(days) -out @server.pem")
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
+    deinit { removeFolder(url) }
 
     func path(_ name: String) -> String { url.appending(path: name).path }
 
@@ -202,13 +202,15 @@ final class CertificateFolder: Sendable {
     }
 }
 
-/// Runs nginx over TLS with HTTP/2 on a free port.
+/// Runs nginx over TLS with HTTP/2 on a free port, as long as these tests live.
 final class SecureServer: Sendable {
     let folder: CertificateFolder
     let port: UInt16
     let medium = pattern(300_000)
     let large = pattern(3_000_000)
     private let process: pid_t
+    /// Closed, also because these tests were killed, it ends the server.
+    private let life: FileHandle
 
     /// Starts a server on a thread of its own, for that takes a while and tasks' threads are few.
     static func running(host: String = "IP:127.0.0.1", days: Int = 2) async throws -> SecureServer {
@@ -244,9 +246,18 @@ final class SecureServer: Sendable {
             }
             """
         try Data(configuration.utf8).write(to: url.appending(path: "conf"))
+        var ends: [CInt] = [0, 0]
+        guard pipe(&ends) == 0 else { throw CocoaError(.executableLoad) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[0]) }
+        life = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         process = try launch(
-            "/usr/sbin/nginx",
-            ["-p", url.path, "-c", url.path + "/conf", "-e", url.path + "/errors"])
+            "/bin/sh",
+            [
+                "-c", #""$@" & cat >/dev/null; kill -KILL $!"#, "sh",
+                "/usr/sbin/nginx", "-p", url.path, "-c", url.path + "/conf",
+                "-e", url.path + "/errors",
+            ], reading: ends[0])
         try awaitListening()
     }
 
@@ -255,7 +266,7 @@ final class SecureServer: Sendable {
         wait(for: process)
     }
 
-    func stop() { kill(process, SIGKILL) }
+    func stop() { try? life.close() }
 
     func url(_ path: String) throws -> HTTPURL {
         try HTTPURL("https://127.0.0.1:\(port)\(path)")
@@ -292,13 +303,16 @@ final class SecureServer: Sendable {
 ///
 /// Foundation's Process hands down the blocked signals of the thread that starts it, and waits with
 /// a run loop.
-private func launch(_ program: String, _ arguments: [String]) throws -> pid_t {
+private func launch(
+    _ program: String, _ arguments: [String], reading input: CInt? = nil
+) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     for stream: CInt in 0...2 {
         posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0)
     }
+    if let input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

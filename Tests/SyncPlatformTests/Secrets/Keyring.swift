@@ -27,9 +27,9 @@ final class Keyring {
         environment["DISPLAY"] = nil
         // A bus of its own configuration starts no services by itself.
         let configuration = """
-            <busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><policy context="default">
-            <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>
-            </policy></busconfig>
+            <busconfig><type>session</type><listen>unix:tmpdir=\(scratch.path)</listen>
+            <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/>
+            <allow own="*"/></policy></busconfig>
             """
         let file = scratch("bus.conf")
         try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
