@@ -3,6 +3,7 @@
 
     rows     items with three attachments each and no blobs (333,334 items, 1,000,000 attachments)
     photos   photos with a thumbnail of 6 to 11 KB in blobs/, and no originals (10,000 photos)
+    small    photos of 400 bytes without a thumbnail, all in blobs/ (300,000 photos)
     large    one item with one attachment (1 GiB); its content lies beside it as `plain`
 
 An account folder is what Fixtures/README.md says. Everything follows from the seed; a folder that is
@@ -150,7 +151,8 @@ def moment(seconds):
 def rows(account, count, start=0, stop=None, folder=None):
     """Yields the items start..<stop of an account with `count` attachments in all, each a Row.
 
-    With a folder, its attachments are photos, and their sealed thumbnails are written to blobs/.
+    With a folder, its attachments are photos, and their sealed thumbnails are written to blobs/; in
+    a `small` account they have none, and are written themselves.
     """
     items = -(-count // ATTACHMENTS)
     for number in range(start, items if stop is None else min(stop, items)):
@@ -163,7 +165,10 @@ def rows(account, count, start=0, stop=None, folder=None):
             attachment = fresh[:16]
             blob = Blob(fresh[16:48], fresh[48:72], b64(fresh[72:88]).encode())
             ref = account.wrap(blob, fresh[88:], entry, attachment)
-            if folder:
+            if folder and account.name == "small":
+                name, kind, size, thumb = f"IMG_{chance.randrange(10000):04d}.jpg", "image/jpeg", 400, None
+                write_blob(folder, blob, chance.randbytes(size))
+            elif folder:
                 name, kind, size = f"IMG_{chance.randrange(10000):04d}.jpg", "image/jpeg", chance.randrange(900_000, 6_000_000)
                 thumb = thumbnail(account, folder, chance, entry, attachment)
             else:
@@ -179,11 +184,16 @@ def thumbnail(account, folder, chance, entry, attachment):
     fresh = chance.randbytes(112)
     blob = Blob(fresh[:32], fresh[32:56], b64(fresh[56:72]).encode())
     data = chance.randbytes(chance.randrange(6_000, 11_001))
+    write_blob(folder, blob, data)
+    return {"type": "image/jpeg", "size": len(data),
+            "ref": account.wrap(blob, fresh[72:96], entry, attachment, cb.THUMBNAIL)}
+
+
+def write_blob(folder, blob, data):
+    """Seals bytes of one chunk as a blob."""
     key, commit = cb.blob_keys(blob.ck, blob.n, blob.record)
     sealed = cb.HEADER8 + commit + seal(key, cb.chunk_nonce(blob.n, 0, True), data, b"")
     (folder / "blobs" / blob.record.decode()).write_bytes(sealed)
-    return {"type": "image/jpeg", "size": len(data),
-            "ref": account.wrap(blob, fresh[72:96], entry, attachment, cb.THUMBNAIL)}
 
 
 def payload(row):
@@ -218,11 +228,11 @@ def push(work):
     return "".join(lines).encode(), len(lines), total
 
 
-def make_many(account, count, folder, with_thumbnails):
+def make_many(account, count, folder, with_blobs):
     """Writes entries.jsonl push by push, and the last head."""
     items = -(-count // ATTACHMENTS)
     pushes = -(-items // PUSH)
-    work = [(account, count, number, folder if with_thumbnails else None) for number in range(pushes)]
+    work = [(account, count, number, folder if with_blobs else None) for number in range(pushes)]
     head, digest, entries = b"", 0, 0
     with open(folder / "entries.jsonl", "wb") as out, multiprocessing.Pool() as pool:
         for number, (lines, made, total) in enumerate(pool.imap(push, work)):
@@ -265,7 +275,7 @@ def counts(kind, count):
     return {"items": -(-attachments // ATTACHMENTS), "attachments": attachments}
 
 
-DEFAULT_COUNT = {"rows": 1_000_000, "photos": 10_000, "large": 1 << 30}
+DEFAULT_COUNT = {"rows": 1_000_000, "photos": 10_000, "small": 300_000, "large": 1 << 30}
 
 
 def make(kind, count, folder, seed=1):
@@ -281,7 +291,7 @@ def make(kind, count, folder, seed=1):
     if kind == "large":
         head, items = make_large(account, count, part)
     else:
-        head = make_many(account, count, part, kind == "photos")
+        head = make_many(account, count, part, kind != "rows")
     account.write(part, head)
     (part / "passphrase.txt").write_text(PASSPHRASE + "\n")
     plain = {"passphrase": PASSPHRASE, "recoveryKey": cb.recovery_text(account.recovery), "counts": counts(kind, count)}
