@@ -77,23 +77,50 @@ extension SyncEngine {
             let page = try await catalog.pinnedNotHere(after: last, limit: 256)
             guard let end = page.last else { return report }
             last = end.record
-            for (key, _) in page {
-                do throws(SyncError) {
-                    let file = try await materializer.file(
-                        key, handsOut: false, priority: .background)
-                    report.fetched += 1
-                    report.bytes += file.bytesFetched
-                } catch {
-                    guard case .unavailable(let reason) = error.code,
-                        !reason.isShared || error.failure?.isBrokenTransfer == true
-                    else { throw error }
-                    report.missing[key] = reason
-                }
+            try await keep(page.map(\.key), &report) {
                 done += 1
                 progress?(done)
             }
         }
     }
+
+    /// Brings some bytes here, a few files at a time: nobody waits for them.
+    private func keep(
+        _ keys: [AttachmentKey], _ report: inout PinReport, _ tried: () -> Void
+    ) async throws(SyncError) {
+        var rest = keys[...]
+        var stopped: SyncError?
+        await withTaskGroup(of: (AttachmentKey, Result<MaterializedFile, SyncError>).self) {
+            group in
+            for key in rest.prefix(Self.pinsAtOnce) {
+                group.addTask { (key, await self.fetchPinned(key)) }
+            }
+            rest = rest.dropFirst(Self.pinsAtOnce)
+            while let (key, result) = await group.next() {
+                switch result {
+                case .success(let file):
+                    report.fetched += 1
+                    report.bytes += file.bytesFetched
+                case .failure(let error): stopped = stopped ?? report.note(error, key)
+                }
+                tried()
+                guard stopped == nil, let next = rest.popFirst() else { continue }
+                group.addTask { (next, await self.fetchPinned(next)) }
+            }
+        }
+        if let stopped { throw stopped }
+    }
+
+    private func fetchPinned(_ key: AttachmentKey) async -> Result<MaterializedFile, SyncError> {
+        do throws(SyncError) {
+            return .success(
+                try await materializer.file(key, handsOut: false, priority: .background))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static let pinsAtOnce = 4
 
     /// Removes an attachment's bytes from this device; its address and its thumbnail stay.
     ///
@@ -143,5 +170,16 @@ extension SyncEngine {
         }
         guard row.isPinned != isPinned else { return }
         try await catalog.pin(row: row.row, isPinned)
+    }
+}
+
+extension PinReport {
+    /// Notes why one did not come; answers the error if it is not about that one alone.
+    fileprivate mutating func note(_ error: SyncError, _ key: AttachmentKey) -> SyncError? {
+        guard case .unavailable(let reason) = error.code,
+            !reason.isShared || error.failure?.isBrokenTransfer == true
+        else { return error }
+        missing[key] = reason
+        return nil
     }
 }

@@ -156,9 +156,13 @@ extension RecordReads {
             cost.received(geometry.plainBytes(of: chunks) - before)
             fetch.arrived(chunks)
         }
+        let lane = materializer.lane
+        let remote = QueuedRemote(
+            remote: try await materializer.access.remote(), lane: lane,
+            ticket: lane.ticket(.opened), isResumable: true)
         var transfer = BlobTransfer(
-            record: record, store: store, remote: try await materializer.access.remote(),
-            policy: materializer.policy, clock: materializer.clock)
+            record: record, store: store, remote: remote, policy: materializer.policy,
+            clock: materializer.clock)
         transfer.asking = { cost.sent() }
         do {
             try await transfer.run()
