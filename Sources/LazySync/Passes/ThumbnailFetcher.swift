@@ -56,11 +56,12 @@ struct ThumbnailFetcher {
         guard work.ref == nil || held != nil else { return nil }
         defer { withExtendedLifetime(held) {} }
         changed(work.key, .pending)
-        let one = await fetch(work, .visible)
+        let one = await fetch(work, .visible, writes: false)
         if let stopped = one.stopped { throw stopped }
         guard let result = one.result else { return nil }
-        guard result.state == .here, work.ref != nil else {
+        guard result.state == .here, work.ref != nil, !one.isWritten else {
             try await catalog.save([result])
+            changed(work.key, Self.state(of: result))
             return result
         }
         while true {
@@ -81,8 +82,10 @@ struct ThumbnailFetcher {
     /// What became of one.
     struct One: Sendable {
         var result: ThumbnailResult?
-        /// What came; whoever has the room for it writes it.
+        /// What came, if it was not written.
         var bytes: [UInt8] = []
+        /// Whether its file is there, for whoever waited.
+        var isWritten = false
         var received = 0
         var stopped: SyncError?
         /// Whether it came meanwhile, since somebody looked at it.
@@ -149,28 +152,37 @@ struct ThumbnailFetcher {
         return results
     }
 
-    /// Fetches one that was admitted, and writes it.
+    /// Fetches one that was admitted, and writes it; one that somebody looks at is theirs to keep.
     private func bring(_ work: ThumbnailWork) async -> One {
-        var one = await fetch(work, .thumbnail)
-        guard let ref = work.ref, one.result?.state == .here else { return one }
+        let one = await fetch(work, .thumbnail, writes: true)
+        let isTheirs = work.ref != nil && one.result?.state == .here && !one.isWritten
+        return isTheirs ? One(isDone: true) : one
+    }
+
+    private func write(_ one: One, _ path: String) -> One {
+        guard one.result?.state == .here else { return one }
+        var one = one
         do throws(FileError) {
             let bytes = one.bytes
-            try store.write(bytes.span, to: store.path(ref.recordName, type: work.type))
+            try store.write(bytes.span, to: path)
             // A thousand of them wait to be noted.
             one.bytes = []
+            one.isWritten = true
             return one
         } catch {
             return One(stopped: SyncError("fetch thumbnails", error))
         }
     }
 
+    /// Fetches one, or waits for who is at it; only whoever begins it may write it.
     private func fetch(
-        _ work: ThumbnailWork, _ priority: TransferQueue.Priority
+        _ work: ThumbnailWork, _ priority: TransferQueue.Priority, writes: Bool
     ) async -> One {
         guard let ref = work.ref else { return await fetchWhole(work) }
         let wish = ThumbnailDesk.Wish(record: ref.recordName, key: work.key)
         return await desk.bring(wish, lane.ticket(priority), lane.queue) { ticket in
-            await fetch(work, ref, ticket)
+            let one = await fetch(work, ref, ticket)
+            return writes ? write(one, store.path(ref.recordName, type: work.type)) : one
         }
     }
 
