@@ -159,7 +159,11 @@ extension SyncEngine {
                     .unavailable(.tooLarge), "open a thumbnail", "it is too large for a thumbnail",
                     hint: "open the attachment itself")
             }
-            let path = thumbnails.path(work.ref?.recordName ?? "", type: work.type)
+            // A small photo without one of its own, by now.
+            guard let ref = work.ref else {
+                return try await materializer.file(key, priority: .visible)
+            }
+            let path = thumbnails.path(ref.recordName, type: work.type)
             var file = MaterializedFile(
                 key: key, path: path, size: Int64(work.size), bytesFetched: 0, requests: 0)
             if row.thumbnail == .here, try await proves(path, work, tags) { return file }
@@ -167,9 +171,7 @@ extension SyncEngine {
             if let reason = result.reason {
                 throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
             }
-            if let record = work.ref?.recordName {
-                await desk.note(ThumbnailDesk.Wish(record: record, key: key))
-            }
+            await desk.note(ThumbnailDesk.Wish(record: ref.recordName, key: key))
             (file.bytesFetched, file.requests) = (file.size, 1)
             return file
         }

@@ -169,8 +169,11 @@ extension SyncEngine {
             let state = BlobState.of(
                 address: row.address, isHere: row.blob?.mark != nil, isWanted: row.blob != nil,
                 isLocked: held.contains(record), failure: row.blob?.reason, condition: condition)
+            // A small photo that is its own thumbnail is here only as long as its bytes are.
+            let isGone =
+                row.thumbnail == .here && row.thumbnailRef == nil && row.blob?.mark == nil
             let thumbnail = BlobState.of(
-                thumbnail: row.thumbnail,
+                thumbnail: isGone ? .notEager : row.thumbnail,
                 isLocked: (row.thumbnail == .due && held.thumbnails)
                     || held.contains(row.thumbnailRef?.recordName ?? record),
                 failure: row.thumbnailFailure, condition: condition)

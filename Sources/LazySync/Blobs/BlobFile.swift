@@ -12,6 +12,8 @@ final class BlobFile: Sendable {
     let tags: File
     /// Whether it was opened as a part, that is also for writing.
     let isWritable: Bool
+    /// What the file system said before what is here was proved.
+    private let before: FileFacts?
 
     /// Opens a record's files for writing, and tells which chunks are here, each one proved.
     ///
@@ -29,19 +31,20 @@ final class BlobFile: Sendable {
             // Whoever was killed while it got its name left it read-only.
             try FileSystem.setMode(place.part, 0o600)
         }
-        let file = BlobFile(
-            geometry: geometry, blob: blob, place: place,
-            bytes: try File(place.part, for: .readWriteOrCreate),
-            tags: try File(place.tags, for: .readWriteOrCreate))
+        let bytes = try File(place.part, for: .readWriteOrCreate)
+        let tags = try File(place.tags, for: .readWriteOrCreate)
         // It can be had again. While it is a part: what is read-only takes no attribute.
-        file.bytes.note(.backup, "false")
-        try file.bytes.truncate(to: Int64(geometry.length))
+        bytes.note(.backup, "false")
+        try bytes.truncate(to: Int64(geometry.length))
+        let file = BlobFile(
+            geometry: geometry, blob: blob, place: place, bytes: bytes, tags: tags,
+            before: try bytes.facts())
         return (file, try file.prove())
     }
 
     init(
         geometry: BlobGeometry, blob: SealedBlob, place: BlobPlace, bytes: File, tags: File,
-        isWritable: Bool = true
+        isWritable: Bool = true, before: FileFacts? = nil
     ) {
         self.geometry = geometry
         self.blob = blob
@@ -49,6 +52,12 @@ final class BlobFile: Sendable {
         self.bytes = bytes
         self.tags = tags
         self.isWritable = isWritable
+        self.before = before
+    }
+
+    /// Whether nobody has written to the file since what was here began to be proved.
+    func isAsProved(_ facts: FileFacts) -> Bool {
+        facts.size == before?.size && facts.mtimeNs == before?.mtimeNs
     }
 
     /// The folder that is this record's alone.

@@ -20,19 +20,34 @@ struct ThumbnailStore: Sendable {
         return "\(folder)/\(hash.prefix(2))/\(hash.dropFirst(2))"
     }
 
-    /// Writes a verified thumbnail; one that a crash left half-written makes way.
+    /// Writes a verified thumbnail; one that is there already, whole or left by a crash, is replaced
+    /// at once, since somebody may be reading it.
     func write(_ bytes: Span<UInt8>, to path: String) throws(FileError) {
-        let file: File
         do {
-            file = try create(path)
+            return try fill(path, bytes)
         } catch {
             switch error.code {
             case .notFound: try Directory.make(FileSystem.folder(of: path))
-            case .exists: try FileSystem.remove(path)
+            case .exists: return try replace(path, bytes)
             default: throw error
             }
-            file = try create(path)
         }
+        try fill(path, bytes)
+    }
+
+    private func replace(_ path: String, _ bytes: Span<UInt8>) throws(FileError) {
+        let temporary = FileSystem.temporaryPath(in: FileSystem.folder(of: path))
+        try fill(temporary, bytes)
+        do {
+            try FileSystem.rename(temporary, to: path)
+        } catch {
+            _ = try? FileSystem.remove(temporary)
+            throw error
+        }
+    }
+
+    private func fill(_ path: String, _ bytes: Span<UInt8>) throws(FileError) {
+        let file = try create(path)
         do {
             try file.write(bytes, at: 0)
         } catch {

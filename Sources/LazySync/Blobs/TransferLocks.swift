@@ -38,6 +38,8 @@ struct TransferLocks: Sendable {
     struct Held: Sendable {
         let ranges: [Range<Int64>]
 
+        var isEmpty: Bool { ranges.isEmpty }
+
         /// Whether the thumbnails that are due are being worked off.
         var thumbnails: Bool { ranges.contains { $0.overlaps(TransferLocks.thumbnails) } }
 

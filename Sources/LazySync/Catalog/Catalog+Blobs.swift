@@ -19,7 +19,10 @@ extension Catalog {
         try await write("mark a blob as here") { connection in
             for reason in clearing { try connection.clearCondition(reason) }
             let before = try connection.blobRecord(record)
-            guard try connection.want(record, through: row) else {
+            // A record whose attachment says another size by now is another version's.
+            guard try connection.want(record, through: row),
+                try connection.addresses(row: row)?.size == mark.size
+            else {
                 try connection.drop(record)
                 return
             }
@@ -39,9 +42,12 @@ extension Catalog {
         }
     }
 
-    /// Notes why a record's bytes did not come; its mark goes.
+    /// Notes why a record's bytes did not come; the mark that was `seen` when the try began goes.
+    ///
+    /// If there is another one by now, somebody else has brought them, and nothing is noted.
     func markFailed(
-        _ record: String, through row: Int64, _ reason: UnavailableReason, _ evidence: Evidence
+        _ record: String, through row: Int64, seen: HereMark? = nil, _ reason: UnavailableReason,
+        _ evidence: Evidence
     ) async throws(SyncError) {
         try await write("note a failure") { connection in
             if reason.isShared { try connection.setCondition(reason, evidence) }
@@ -50,7 +56,9 @@ extension Catalog {
                 try connection.clearCondition(.offline)
             }
             let before = try connection.blobRecord(record)
-            guard try connection.want(record, through: row) else { return }
+            guard before?.mark == nil || before?.mark == seen,
+                try connection.want(record, through: row)
+            else { return }
             // A reason that is shared is kept once, as a condition; the blob keeps the evidence.
             let failed = try connection.prepare(.blobFailed)
             failed.bind(blob: record.utf8Span.span, at: 1)

@@ -151,6 +151,17 @@ extension Connection {
         return found
     }
 
+    /// Parts that hold room in the cache.
+    func heldParts(limit: Int) throws -> [(record: String, held: Int64)] {
+        let query = try prepare(.heldParts)
+        query.bind(Int64(limit), at: 1)
+        var found: [(String, Int64)] = []
+        while try query.step() {
+            found.append((String(decoding: query.blob(0), as: UTF8.self), query.int(1)))
+        }
+        return found
+    }
+
     /// Forgets that a record's bytes were asked for, once its files are gone.
     ///
     /// A small photo is its own thumbnail: `photo` is what that is from then on.

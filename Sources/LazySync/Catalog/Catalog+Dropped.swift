@@ -5,31 +5,17 @@ internal import SyncPlatform
 /// They are noted by the transaction that takes the last address away, so that a crash before the
 /// files are gone leaves nothing behind for good.
 extension Catalog {
-    /// Records that were dropped, in the order of their bytes, and whether one is in use again.
-    func dropped(
-        after record: String, limit: Int
-    ) async throws(SyncError) -> [(record: String, isInUse: Bool)] {
+    /// Records that were dropped, in the order of their bytes.
+    func dropped(after record: String, limit: Int) async throws(SyncError) -> [String] {
         try await read("list dropped records") { connection in
             let query = try connection.prepare(.dropped)
             query.bind(blob: record.utf8Span.span, at: 1)
             query.bind(Int64(limit), at: 2)
-            var found: [(String, Bool)] = []
+            var found: [String] = []
             while try query.step() {
-                found.append((String(decoding: query.blob(0), as: UTF8.self), query.int(1) == 1))
+                found.append(String(decoding: query.blob(0), as: UTF8.self))
             }
             return found
-        }
-    }
-
-    /// Forgets dropped records, once their files are gone.
-    func clearDropped(_ records: [String]) async throws(SyncError) {
-        guard !records.isEmpty else { return }
-        try await write("forget dropped records") { connection in
-            let clear = try connection.prepare(.clearDropped)
-            for record in records {
-                clear.bind(blob: record.utf8Span.span, at: 1)
-                try clear.run()
-            }
         }
     }
 }
@@ -40,6 +26,8 @@ extension Connection {
         let original: CloudBlobRef?
         let thumbnail: CloudBlobRef?
         let state: ThumbnailState
+        let size: Int64
+        let thumbnailSize: Int64
     }
 
     /// What an attachment names now; nil if it is gone.
@@ -50,7 +38,8 @@ extension Connection {
         return Addresses(
             original: CloudBlobRef(packed: query.blob(0).span),
             thumbnail: CloudBlobRef(packed: query.blob(1).span),
-            state: ThumbnailState(rawValue: query.int(2)) ?? .none)
+            state: ThumbnailState(rawValue: query.int(2)) ?? .none, size: query.int(3),
+            thumbnailSize: query.int(4))
     }
 
     /// Notes a record whose bytes are to go from the cache.
@@ -58,6 +47,13 @@ extension Connection {
         let drop = try prepare(.drop)
         drop.bind(blob: record.utf8Span.span, at: 1)
         try drop.run()
+    }
+
+    /// Forgets a dropped record, once its files are gone or somebody asked for it again.
+    func clearDropped(_ record: String) throws {
+        let clear = try prepare(.clearDropped)
+        clear.bind(blob: record.utf8Span.span, at: 1)
+        try clear.run()
     }
 
     /// Forgets what happened to an original's bytes, if they were asked for, and lets them go.

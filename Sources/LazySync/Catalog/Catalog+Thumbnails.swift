@@ -145,7 +145,8 @@ extension Connection {
     func save(_ result: ThumbnailResult, _ tally: inout Tally) throws -> Bool {
         let record = result.work.ref?.recordName
         guard let now = try addresses(row: result.work.row), now.thumbnail?.recordName == record,
-            now.state != .none
+            now.state != .none,
+            record == nil ? now.thumbnail == nil : now.thumbnailSize == Int64(result.work.size)
         else { return false }
         try setThumbnail(result.work.row, result.state, tags: result.tags, result.reason)
         let bytes = record == nil ? 0 : DiskCost.file(Int64(result.work.size))

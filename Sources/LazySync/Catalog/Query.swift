@@ -102,7 +102,8 @@ enum Query: String, CaseIterable {
         WHERE e.entry_id = ?1
         """
     case addressesByRow = """
-        SELECT cloud_blob_ref, thumb_cloud_blob_ref, thumb_state FROM attachment WHERE id = ?1
+        SELECT cloud_blob_ref, thumb_cloud_blob_ref, thumb_state, size, thumb_size
+        FROM attachment WHERE id = ?1
         """
     case attachmentByRow = """
         SELECT a.id, e.entry_id, a.attachment_id
@@ -159,17 +160,14 @@ enum Query: String, CaseIterable {
         """
     case forgetBlob = "DELETE FROM blob WHERE record = ?1"
     case drop = "INSERT INTO dropped(record) VALUES (?1) ON CONFLICT DO NOTHING"
-    case dropped = """
-        SELECT record, EXISTS (SELECT 1 FROM blob b WHERE b.record = d.record)
-        FROM dropped d WHERE record > ?1 ORDER BY record LIMIT ?2
-        """
+    case dropped = "SELECT record FROM dropped WHERE record > ?1 ORDER BY record LIMIT ?2"
     case clearDropped = "DELETE FROM dropped WHERE record = ?1"
     case blobsNotHere = """
         SELECT attachment, record, reason FROM blob
         WHERE here_boot IS NULL AND attachment > ?1 ORDER BY attachment LIMIT ?2
         """
     case failedBlobs = """
-        SELECT attachment, reason, code, next_attempt FROM blob
+        SELECT attachment, reason, code, next_attempt, last_attempt FROM blob
         WHERE here_boot IS NULL AND attachment > ?1 AND last_attempt IS NOT NULL
             AND (reason IS NULL OR reason = 'serverError')
         ORDER BY attachment LIMIT ?2
@@ -203,6 +201,10 @@ enum Query: String, CaseIterable {
             WHERE a.pinned = 1 AND substr(a.cloud_blob_ref, 106) = b.record)
         FROM blob b WHERE held > 0 AND (opened, record) > (?1, ?2)
         ORDER BY opened, record LIMIT ?3
+        """
+    case heldParts = """
+        SELECT record, held FROM blob WHERE here_boot IS NULL AND held > 0
+        ORDER BY attachment LIMIT ?1
         """
     case isPinned = """
         SELECT 1 FROM attachment WHERE pinned = 1 AND substr(cloud_blob_ref, 106) = ?1 LIMIT 1

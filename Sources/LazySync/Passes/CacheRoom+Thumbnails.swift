@@ -51,11 +51,14 @@ extension CacheRoom {
         case changed
         /// All room is promised to others that are being fetched.
         case notNow
+        /// There is none, and nothing more can go.
+        case noRoom(SyncError)
     }
 
     /// Keeps a thumbnail that a person asked for; the oldest ones make room.
     ///
-    /// - Throws: `tooLarge` if it is larger than all of their share; `diskFull` if nothing can go.
+    /// There is `noRoom` with `tooLarge` if it is larger than all of their share, with `diskFull` if
+    /// nothing can go: not thrown in the transaction, since what went has to be noted.
     func keep(
         _ result: ThumbnailResult, _ bytes: [UInt8]
     ) async throws(SyncError) -> Keeping {
@@ -74,16 +77,20 @@ extension CacheRoom {
                 let answer = try budget.take(work, isWanted: true)
                 guard answer == .fits else {
                     if try TransferLocks(places).held().promised > 0 { return .notNow }
-                    throw try noRoom(cost, connection)
+                    return .noRoom(try noRoom(cost, connection))
                 }
                 letGo = budget.gone
                 let excess = try limit(connection).excess(try use(connection), need: cost)
                 guard try evict(connection, atMost: excess, sparing: nil) >= excess else {
-                    throw try noRoom(cost, connection)
+                    return .noRoom(try noRoom(cost, connection))
                 }
             }
             let store = ThumbnailStore(folder: places.thumbnails)
-            try store.write(bytes.span, to: store.path(record, type: work.type))
+            do throws(FileError) {
+                try store.write(bytes.span, to: store.path(record, type: work.type))
+            } catch {
+                return .noRoom(SyncError("keep a thumbnail", error))
+            }
             var tally = Tally()
             _ = try connection.save(result, &tally)
             try tally.save(connection)

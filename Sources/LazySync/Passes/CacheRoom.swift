@@ -17,6 +17,8 @@ struct CacheRoom: Sendable {
     static let noteSeconds: Int64 = 60
 
     private static let page = 256
+    /// What a limit that was lowered frees in one transaction.
+    private static let step: Int64 = 256 << 20
 
     init(catalog: Catalog, places: AccountPlaces, clock: any WaitingClock) {
         self.catalog = catalog
@@ -27,22 +29,39 @@ struct CacheRoom: Sendable {
     /// Remembers that a record was asked for, and reserves room for more of its bytes.
     ///
     /// `whole` is what it takes when it is complete (``DiskCost``), beyond which nothing is
-    /// reserved. The caller shares the record's use.
+    /// reserved. The caller shares the record's use. `isFetched` says that what is here is about to
+    /// be a part again: then it is not marked any more, so that nothing claims it.
+    ///
+    /// Answers false, and reserves nothing, if the attachment does not name the record any more.
     /// - Throws: `tooLarge` if the whole could not be here beside what is pinned; `diskFull` if
     ///   there is no room now.
+    @discardableResult
     func reserve(
-        _ record: String, row: Int64, bytes: Int64, whole: Int64
-    ) async throws(SyncError) {
+        _ record: String, row: Int64, bytes: Int64, whole: Int64, isFetched: Bool = false
+    ) async throws(SyncError) -> Bool {
         await Purge(catalog: catalog, places: places).notice(makesFolders: true)
-        try await catalog.write("make room") { connection in
-            guard try connection.want(record, through: row) else { return }
-            let held = try connection.blobRecord(record)?.held ?? 0
+        let outcome = try await catalog.write("make room") { connection -> Reservation in
+            guard try connection.want(record, through: row) else { return .notNamed }
+            let known = try connection.blobRecord(record)
+            let held = known?.held ?? 0
             let wanted = max(min(held + bytes, whole), held)
-            try makeRoom(connection, for: record, need: wanted - held, whole: whole)
+            // Not thrown in here: what went has to be noted whether or not it was enough.
+            let refusal = try makeRoom(
+                connection, for: record, need: wanted - held, whole: whole)
+            if let refusal { return .refused(refusal) }
+            if isFetched, known?.mark != nil { try connection.unmark(record, verified: 0) }
             try connection.noteOpened(record, handedAt: nil)
             try connection.hold(record, wanted, was: held)
+            return .reserved
+        }
+        switch outcome {
+        case .reserved: return true
+        case .notNamed: return false
+        case .refused(let error): throw error
         }
     }
+
+    private enum Reservation: Sendable { case reserved, notNamed, refused(SyncError) }
 
     /// Trims what is reserved for a record to what is on the disk, unless somebody still uses it.
     func settle(_ record: String) async throws(SyncError) {
@@ -58,9 +77,13 @@ struct CacheRoom: Sendable {
     /// Brings the cache below its limit, if that was lowered, as far as it can be now.
     func shrink() async throws(SyncError) {
         try await shrinkThumbnails()
-        try await catalog.write("make room") { connection in
-            let excess = try limit(connection).excess(try use(connection), need: 0)
-            if excess > 0 { _ = try evict(connection, atMost: excess, sparing: nil) }
+        // Some at a time: others wait to write meanwhile.
+        while true {
+            let freed = try await catalog.write("make room") { connection in
+                let excess = try limit(connection).excess(try use(connection), need: 0)
+                return try evict(connection, atMost: min(excess, Self.step), sparing: nil)
+            }
+            if freed == 0 { return }
         }
     }
 
@@ -113,19 +136,19 @@ struct CacheRoom: Sendable {
 
     private var uses: BlobUses { BlobUses(places) }
 
-    /// Evicts until `need` more bytes fit.
-    func makeRoom(
+    /// Evicts until `need` more bytes fit; answers why they do not.
+    private func makeRoom(
         _ connection: Connection, for record: String?, need: Int64, whole: Int64
-    ) throws {
-        guard need > 0 else { return }
+    ) throws -> SyncError? {
+        guard need > 0 else { return nil }
         let limit = try limit(connection)
         let use = try use(connection)
         let excess = limit.excess(use, need: need)
-        guard excess > 0 else { return }
+        guard excess > 0 else { return nil }
         // Only now: it walks over all that is pinned.
         let pinned = try connection.pinnedBytes(sparing: record)
         guard limit.couldHold(whole, pinned: pinned, thumbnails: use.thumbnails) else {
-            throw SyncError(
+            return SyncError(
                 .unavailable(.tooLarge), "make room",
                 "it does not fit into the cache's limit of \(limit.bytes) bytes with what is pinned"
             )
@@ -135,26 +158,40 @@ struct CacheRoom: Sendable {
         guard possible >= excess,
             try evict(connection, atMost: excess, sparing: record) >= excess
         else {
-            throw SyncError(
+            return SyncError(
                 .unavailable(.diskFull), "make room",
                 "what is in the cache is in use, was just opened, or is pinned")
         }
+        return nil
     }
 
     func limit(_ connection: Connection) throws -> CacheLimit {
         CacheLimit(
             chosen: try connection.cacheLimit(),
-            diskBytes: try Directory.diskSpace(at: cacheFolder))
+            diskBytes: min(try Directory.diskSpace(at: cacheFolder), Self.endless))
     }
 
     func use(_ connection: Connection) throws -> CacheLimit.Use {
-        CacheLimit.Use(
+        let promised = try TransferLocks(places).held().promised
+        let free = min(Int64(clamping: try Directory.freeSpace(at: cacheFolder)), Self.endless)
+        return CacheLimit.Use(
             originals: Int64(try connection.tally(.cacheBytes)),
             // Those that are being fetched have their room as if they were here.
-            thumbnails: Int64(try connection.tally(.thumbnailBytes))
-                + (try TransferLocks(places).held().promised),
-            free: Int64(clamping: try Directory.freeSpace(at: cacheFolder)))
+            thumbnails: Int64(try connection.tally(.thumbnailBytes)) + promised,
+            // So have others the room that was reserved for them and is not written to yet.
+            free: free - promised - (try unwritten(connection)))
     }
+
+    /// What was reserved for transfers that go on, and is still free on the disk.
+    private func unwritten(_ connection: Connection) throws -> Int64 {
+        let inUse = try uses.held()
+        guard !inUse.isEmpty else { return 0 }
+        return try connection.heldParts(limit: 1_000).filter { inUse.contains($0.record) }
+            .reduce(0) { $0 + max($1.held - ((try? onDisk($1.record)) ?? $1.held), 0) }
+    }
+
+    /// Some file systems answer with a number that nothing can be added to.
+    private static let endless: Int64 = 1 << 60
 
     /// The cache's folder, or where it will be.
     private var cacheFolder: String {

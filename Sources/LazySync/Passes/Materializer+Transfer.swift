@@ -44,7 +44,10 @@ extension Materializer {
             return try BlobUses(places).share(record)
         }
         let whole = DiskCost.blob(row.size)
-        try await room.reserve(record, row: row.row, bytes: whole, whole: whole)
+        guard
+            try await room.reserve(
+                record, row: row.row, bytes: whole, whole: whole, isFetched: true)
+        else { throw AddressChanged() }
         defer { withExtendedLifetime(use) {} }
         do {
             return try await fetch(row, record, blob, geometry, handsOut, ticket, watchers)
@@ -106,6 +109,8 @@ extension Materializer {
         }
         let suffix = BlobPlace.suffix(of: row.name)
         let (path, facts) = try file.publish(extension: suffix)
+        // Somebody saved into it while it was proved: what was proved is not what is there.
+        if present.isComplete, !file.isAsProved(facts) { throw AddressChanged() }
         let mark = HereMark(boot: try System.bootID(), facts: facts)
         try await catalog.markHere(
             record, through: row.row, mark, handedAt: handsOut ? clock.now : nil,
@@ -172,7 +177,8 @@ extension Materializer {
             known.failure?.nextAttempt(after: clock.now)
             ?? schedule.next(after: reason, evidence, of: record)
         // A disk too full for this note must not hide what it was about.
-        try? await catalog.markFailed(record, through: row.row, reason, evidence)
+        try? await catalog.markFailed(
+            record, through: row.row, seen: row.blob?.mark, reason, evidence)
         changed(row.key, .unavailable(reason), verified)
         return known
     }

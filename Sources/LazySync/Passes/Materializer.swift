@@ -106,7 +106,7 @@ actor Materializer {
     ///
     /// Needs neither the key store nor the network.
     func here(_ row: AttachmentRow, _ ref: CloudBlobRef) async throws(SyncError) -> String? {
-        guard let mark = row.blob?.mark else { return nil }
+        guard let mark = row.blob?.mark, mark.size == row.size else { return nil }
         return try SyncError.mapping("open \(row.key.id)") {
             let place = BlobPlace(record: ref.recordName, under: places.blobs)
             // Under the extension of this attachment's name, or of another one's with this record.
@@ -190,7 +190,9 @@ actor Materializer {
         let fetched = try await transfer.task.valueUnlessCancelled()
         // Whoever began it may have wanted no path.
         if handsOut, !transfer.handsOut {
-            _ = try await catalog.noteOpened(record, handedAt: clock.now)
+            // It may have been evicted meanwhile; what cannot be noted is here all the same.
+            let isHere = try? await catalog.noteOpened(record, handedAt: clock.now)
+            if isHere == false { throw AddressChanged() }
         }
         return fetched
     }

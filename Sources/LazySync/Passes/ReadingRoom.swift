@@ -16,8 +16,10 @@ extension ReadingRoom {
             try await room.couldHold(record, whole: DiskCost.blob(row.size))
         }
         reserve = { record, row, bytes throws(SyncError) in
-            try await room.reserve(
+            let isReserved = try await room.reserve(
                 record, row: row.row, bytes: bytes, whole: DiskCost.blob(row.size))
+            // What no attachment names any more is not kept.
+            guard isReserved else { throw SyncError.replaced(row.key) }
         }
     }
 }

@@ -85,8 +85,10 @@ actor RecordReads {
         case .complete:
             let range = geometry.plainRange(chunk)
             let bytes = try await whole(Int64(range.lowerBound)..<Int64(range.upperBound))
+            if let bytes { return bytes }
             // If the facts fit no more, there may still be something that can be proved.
-            return if let bytes { bytes } else { try await local(chunk) }
+            guard case .part(let file)? = try await found() else { return nil }
+            return try await Blocking.run { try file.proved(chunk) }
         case .part(let file):
             let (bytes, isPublished) = try await Blocking.run {
                 (try file.proved(chunk), try file.isPublished())

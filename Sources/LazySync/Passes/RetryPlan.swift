@@ -23,6 +23,8 @@ struct RetryPlan: Sendable, Hashable {
         var code: String?
         /// When its next try is due.
         var next: Int64?
+        /// When its last try ended.
+        var last: Int64 = 0
     }
 
     /// What the device, the host and the account say.
@@ -42,8 +44,11 @@ struct RetryPlan: Sendable, Hashable {
         }
         guard world.conditions.isEmpty else {
             // One that comes shows that the condition is over, and then all others are due. A blob
-            // with a reason of its own could fail by that and show nothing.
-            let probe = failed.first { $0.reason == nil } ?? failed.first(where: Self.mayCome)
+            // with a reason of its own could fail by that and show nothing. In turn, so that one
+            // for which it is not over, such as a large one on a small disk, holds up no other.
+            let plain = failed.filter { $0.reason == nil }
+            let candidates = plain.isEmpty ? failed.filter(Self.mayCome) : plain
+            let probe = candidates.min { $0.last < $1.last }
             due = probe.map { [$0.key] } ?? []
             return
         }

@@ -14,13 +14,14 @@ struct Sweep {
         while true {
             let dropped = try await catalog.dropped(after: last, limit: Self.batch)
             guard let end = dropped.last else { return }
-            last = end.record
-            let done = try await SyncError.mapping("remove dropped bytes") {
-                try await Blocking.run { [self] in
-                    dropped.filter { $0.isInUse || remove($0.record) }.map(\.record)
+            last = end
+            // In the transaction: nobody can ask for one of them again between the look and the end.
+            try await catalog.write("remove dropped bytes") { connection in
+                for record in dropped
+                where try connection.blobRecord(record) != nil || remove(record) {
+                    try connection.clearDropped(record)
                 }
             }
-            try await catalog.clearDropped(done)
         }
     }
 

@@ -56,6 +56,24 @@ struct ThumbnailFetcher {
         guard work.ref == nil || held != nil else { return nil }
         defer { withExtendedLifetime(held) {} }
         changed(work.key, .pending)
+        do throws(SyncError) {
+            let result = try await fetchAndKeep(work)
+            // Whatever it is now, it is not on its way any more.
+            if result == nil { changed(work.key, .remote) }
+            return result
+        } catch {
+            changed(work.key, Self.state(after: error))
+            throw error
+        }
+    }
+
+    private static func state(after error: SyncError) -> BlobState {
+        if case .unavailable(let reason) = error.code { .unavailable(reason) } else { .remote }
+    }
+
+    private func fetchAndKeep(
+        _ work: ThumbnailWork
+    ) async throws(SyncError) -> ThumbnailResult? {
         let one = await fetch(work, .visible, writes: false)
         if let stopped = one.stopped { throw stopped }
         guard let result = one.result else { return nil }
@@ -71,6 +89,7 @@ struct ThumbnailFetcher {
                 changed(work.key, .here)
                 return result
             case .changed: return nil
+            case .noRoom(let error): throw error
             case .notNow:
                 try await SyncError.mapping("keep a thumbnail") {
                     try await fetcher.clock.wait(.milliseconds(50))

@@ -98,7 +98,7 @@ extension VerifyPass {
             add(problem)
             return
         }
-        await renew(blob, path)
+        await renew(blob, path, result.after)
     }
 
     /// Proves a file while nobody removes it.
@@ -122,12 +122,14 @@ extension VerifyPass {
 
     /// Marks a file again that was touched and is still right, so that the next open need not prove
     /// it.
-    private func renew(_ blob: MarkedBlob, _ path: String) async {
+    private func renew(_ blob: MarkedBlob, _ path: String, _ proved: FileFacts) async {
         // On a disk that cannot be written to, the next open proves it.
         try? await catalog.write("mark a file again") { connection in
             guard try connection.blobRecord(blob.record)?.mark == blob.mark else { return }
             let file = try File(path, for: .read)
-            let mark = HereMark(boot: try System.bootID(), facts: try file.facts())
+            // The lock may have taken long: only what was proved is marked.
+            guard try file.facts() == proved else { return }
+            let mark = HereMark(boot: try System.bootID(), facts: proved)
             guard mark != blob.mark else { return }
             if file.noted(.backup) == nil {
                 // What is read-only takes no attribute.
@@ -135,8 +137,9 @@ extension VerifyPass {
                 file.note(.backup, "false")
             }
             try file.setMode(0o400)
-            try connection.renew(
-                HereMark(boot: mark.boot, facts: try file.facts()), of: blob.record)
+            let facts = try file.facts()
+            guard facts.size == proved.size, facts.mtimeNs == proved.mtimeNs else { return }
+            try connection.renew(HereMark(boot: mark.boot, facts: facts), of: blob.record)
         }
     }
 

@@ -75,7 +75,7 @@ package enum FileSystem {
     }
 
     /// A name that nobody can guess, recognizable as left over by who finds it.
-    static func temporaryPath(in folder: String) -> String {
+    package static func temporaryPath(in folder: String) -> String {
         let unguessable = UInt128.random(in: .min ... .max)
         return "\(folder)/\(temporaryPrefix)\(String(unguessable, radix: 36))"
     }

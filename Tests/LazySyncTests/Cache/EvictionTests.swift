@@ -187,6 +187,54 @@ import Testing
         }
     }
 
+    @Test func `what went is noted, though it was not enough`() async throws {
+        try await withSmallCache(files: 3) { cache in
+            try await cache.open(0)
+            try await cache.open(1)
+            cache.waitUntilNothingIsSafe()
+            let stubborn = try Stubborn(in: cache.place(0).folder)
+            guard stubborn.isStubborn else { return }
+            // Both would have to go, and the first does not.
+            try await cache.engine.catalog.setCacheLimit(cache.cost + 100)
+            let error = await #expect(throws: SyncError.self) { try await cache.open(2) }
+            #expect(error?.code == .unavailable(.diskFull))
+            #expect(try await cache.here() == [0])
+            #expect(try await cache.engine.cacheUse().originals == cache.cost)
+            stubborn.relent()
+            try await cache.open(2)
+            #expect(try await cache.here() == [2])
+        }
+    }
+
+    @Test func `a failure of one does not take back what another brought`() async throws {
+        try await withSmallCache(files: 1) { cache in
+            let row = try #require(try await cache.engine.catalog.attachment(cache.keys[0]))
+            try await cache.open(0)
+            // Whoever saw nothing here when it began, and comes late with its failure.
+            try await cache.engine.catalog.markFailed(
+                cache.record(0), through: row.row, seen: row.blob?.mark, .corrupt, Evidence())
+            #expect(try await cache.here() == [0])
+        }
+    }
+
+    @Test func `what is being fetched anew is not shown as here`() async throws {
+        try await withSmallCache(files: 1) { cache in
+            let opened = try await cache.open(0)
+            try FileSystem.setMode(opened.path, 0o600)
+            let file = try File(opened.path, for: .readWrite)
+            try file.write([1, 2, 3].span, at: 65_536)
+            let gate = FaultGate()
+            cache.home.server.faults.add(.get("/v1/blobs/"), times: 1, .hold(gate))
+            let (engine, key) = (cache.engine, cache.keys[0])
+            let again = Task { try await engine.materialize(key) }
+            try await gate.reached()
+            #expect(try await engine.explain(key).attachment.state == .pending)
+            gate.open()
+            _ = try await again.value
+            #expect(try await cache.here() == [0])
+        }
+    }
+
     /// Case C5.
     @Test func `evicting everything gives the disk back, and ends at once on an empty cache`()
         async throws

@@ -129,7 +129,7 @@ import Testing
         #expect(try await catalog.unreadable().count == 1)
         #expect(try await catalog.heldDeletions() == 1)
         #expect(
-            try await catalog.dropped(after: "", limit: 10).map(\.record) == [
+            try await catalog.dropped(after: "", limit: 10) == [
                 "record-that-was-dropped"
             ])
     }

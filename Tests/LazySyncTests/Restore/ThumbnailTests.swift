@@ -218,7 +218,7 @@ import Testing
         let due = try await store.catalog.dueThumbnails(after: nil, limit: 10)
         #expect(due.map { $0.ref?.recordName } == [new.thumbRecord()])
         // Its file is to go.
-        #expect(try await store.catalog.dropped(after: "", limit: 10).map(\.record) == [old])
+        #expect(try await store.catalog.dropped(after: "", limit: 10) == [old])
         try CatalogCheck(store.connection()).run()
     }
 
@@ -258,7 +258,7 @@ import Testing
         try await store.catalog.markFailed(record, through: row.row, .corrupt, Evidence())
         #expect(try await store.catalog.wantedBlobs().isEmpty)
         #expect(try await store.catalog.tallies()[.blobsHere] == 0)
-        #expect(try await store.catalog.dropped(after: "", limit: 10).map(\.record) == [record])
+        #expect(try await store.catalog.dropped(after: "", limit: 10) == [record])
         try CatalogCheck(store.connection()).run()
     }
 }

@@ -96,7 +96,9 @@ import Testing
         }
     }
 
-    @Test func `while nobody answers, one is tried and not each`() async throws {
+    @Test func `while nobody answers, one is tried and not each, and each in its turn`()
+        async throws
+    {
         let (account, item) = account(20)
         try await withHome(account) { home in
             let engine = try await home.enter()
@@ -108,12 +110,15 @@ import Testing
                 }
             }
             try await keepingTrying(engine) { changes in
+                let start = home.clock.now
                 var tried: Set<AttachmentKey> = []
                 for _ in 0..<5 {
                     home.clock.advance(by: 60)
                     tried.insert(try await changes.next(.unavailable(.offline)))
                 }
-                #expect(tried.count == 1)
+                #expect(tried.count == 5)
+                let all = try home.number("SELECT count(*) FROM blob WHERE last_attempt > \(start)")
+                #expect(all == 5)
             }
             try home.server.start()
         }
