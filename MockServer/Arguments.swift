@@ -7,13 +7,16 @@ struct Arguments: Equatable {
     var hasControl = false
     var tokenLifetime = 3600
     var blobs = ServerOptions.BlobOrigin.none
+    var limits = ServedAccount.Limits()
+    var takesAccounts = true
     var wantsHelp = false
 
     static let usage = """
         usage: mock-server --account DIR [--account DIR…] [--port 0] [--token-lifetime SECONDS]
                            [--blobs own|URL] [--faults FILE] [--log FILE] [--control]
+                           [--largest-blob BYTES] [--capacity BYTES] [--closed]
 
-        Serves account folders on 127.0.0.1. The first line on standard output is
+        Serves account folders and new accounts on 127.0.0.1. The first line on standard output is
         "listening on http://127.0.0.1:PORT". SIGTERM and SIGINT end it.
 
           --account DIR     account.json, entries.jsonl and blobs/NAME; several times for several
@@ -22,6 +25,9 @@ struct Arguments: Equatable {
                             or a second mock-server with the same account
           --faults FILE     what goes wrong: a JSON array, such as
                             [{"method":"GET","path":"/v1/blobs/","times":1,"cut":{"fraction":0.6}}]
+          --largest-blob N  413 for blobs of more bytes
+          --capacity N      507 for blobs when an account has so many bytes of uploads
+          --closed          403 for new accounts
           --log FILE        each request when it has ended, one JSON object a line
           --control         lets requests to /_mock/ drive the server:
                             POST, GET, DELETE /_mock/faults    GET, DELETE /_mock/log
@@ -34,6 +40,12 @@ struct Arguments: Equatable {
         func value(_ word: String) throws(SetupError) -> String {
             guard let value = rest.popFirst() else { throw SetupError("\(word) needs a value") }
             return value
+        }
+        func number(_ word: String) throws(SetupError) -> UInt64 {
+            guard let number = Decimal64.parse(try value(word)), number <= Int.max else {
+                throw SetupError("\(word) needs a number")
+            }
+            return number
         }
         while let word = rest.popFirst() {
             switch word {
@@ -55,7 +67,10 @@ struct Arguments: Equatable {
             case "--log": log = try value(word)
             case "--control": hasControl = true
             case "--help", "-h": wantsHelp = true
-            case "--data": throw SetupError("--data is not there yet: this server takes no pushes")
+            case "--largest-blob": limits.blob = try number(word)
+            case "--capacity": limits.total = try number(word)
+            case "--closed": takesAccounts = false
+            case "--data": throw SetupError("--data is not there yet: nothing outlives the server")
             default: throw SetupError("unknown word: \(word)")
             }
         }

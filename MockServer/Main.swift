@@ -40,11 +40,14 @@ enum Main {
     }
 
     private static func server(_ arguments: Arguments) throws(SetupError) -> Server {
+        var options = ServerOptions(
+            tokenLifetime: arguments.tokenLifetime, blobOrigin: arguments.blobs,
+            hasControl: arguments.hasControl, logFile: arguments.log)
+        options.limits = arguments.limits
+        options.takesAccounts = arguments.takesAccounts
         let server = try Server(
             accounts: arguments.accounts.map { URL(fileURLWithPath: $0) }, port: arguments.port,
-            options: ServerOptions(
-                tokenLifetime: arguments.tokenLifetime, blobOrigin: arguments.blobs,
-                hasControl: arguments.hasControl, logFile: arguments.log))
+            options: options)
         if let file = arguments.faults {
             guard let data = FileManager.default.contents(atPath: file) else {
                 throw SetupError("cannot read \(file)")

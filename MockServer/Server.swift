@@ -29,9 +29,7 @@ final class Server: Sendable {
         self.url = url
         self.port = bound.port
         running = Guarded(Running(socket: bound.socket))
-        for account in accounts {
-            account.observe { [weak self] in self?.wakeAll() }
-        }
+        service.registry.observe { [weak self] in self?.wakeAll() }
     }
 
     /// Serves account folders.

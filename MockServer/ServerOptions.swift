@@ -19,6 +19,10 @@ struct ServerOptions: Sendable {
     var largestPage = 5_000
     /// Whether `/_mock/…` drives the server.
     var hasControl = false
+    /// Whether clients may create accounts.
+    var takesAccounts = true
+    /// What uploads may come to.
+    var limits = ServedAccount.Limits()
     /// Where the log goes, one JSON object a line.
     var logFile: String?
     /// Whether requests are logged; off, a million of them leave no trace in memory.

@@ -5,12 +5,8 @@ enum AccountFolder {
     /// Opens the folder for serving; its entries stay on disk.
     static func open(_ folder: URL) throws(SetupError) -> ServedAccount {
         let file = folder.appendingPathComponent("account.json").path
-        guard let data = FileManager.default.contents(atPath: file) else {
+        guard let tree = try description(file) else {
             throw SetupError("no account folder: cannot read \(file)")
-        }
-        let tree: JSONTree
-        do { tree = try JSONTree(parsing: [UInt8](data)) } catch {
-            throw SetupError("\(file): \(error)")
         }
         guard let seed = seed(tree) else {
             throw SetupError("\(file) does not describe an account")
@@ -24,7 +20,16 @@ enum AccountFolder {
             blobs: BlobStore(folder: folder.appendingPathComponent("blobs").path))
     }
 
-    private static func seed(_ tree: JSONTree) -> AccountSeed? {
+    /// What `account.json` says; nil when there is none.
+    static func description(_ file: String) throws(SetupError) -> JSONTree? {
+        guard let data = FileManager.default.contents(atPath: file) else { return nil }
+        do { return try JSONTree(parsing: [UInt8](data)) } catch {
+            throw SetupError("\(file): \(error)")
+        }
+    }
+
+    /// The account that is described; nil when none is.
+    static func seed(_ tree: JSONTree) -> AccountSeed? {
         guard let name = tree["name"]?.string, let accountId = tree["accountId"]?.string,
             EntryID(accountId) != nil, let epoch = tree["epoch"]?.int,
             let kdf = tree["kdf"], let ops = kdf["ops"]?.int, let function = kdf["kdf"]?.string,

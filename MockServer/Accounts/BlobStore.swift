@@ -13,14 +13,24 @@ struct BlobStore: Sendable {
         var created: Double
     }
 
+    /// What an upload became.
+    enum Stored: Sendable {
+        case bytes(any ByteSource)
+        /// A file of that path.
+        case file(String)
+    }
+
     private enum Change: Sendable {
         case stored(Blob)
+        case file(String)
         case gone
     }
 
     private let folder: String?
     private var changes: [String: Change] = [:]
     private var nextTag = 1
+    /// The bytes of what was added.
+    private(set) var addedBytes: UInt64 = 0
 
     init(folder: String? = nil) {
         self.folder = folder
@@ -43,6 +53,11 @@ struct BlobStore: Sendable {
     func blob(_ name: String) throws(Refusal) -> Blob {
         switch changes[name] {
         case .stored(let blob): return blob
+        case .file(let path):
+            guard let file = FileBytes(path: path) else {
+                throw Refusal(404, "no-such-blob", "The blob's file is missing")
+            }
+            return Blob(bytes: file, etag: "\"\(file.fingerprint)\"", created: file.modified)
         case .gone: throw Refusal(410, "blob-gone", "The blob was deleted")
         case nil:
             guard let folder, BlobStore.isName(name),
@@ -56,11 +71,41 @@ struct BlobStore: Sendable {
     mutating func put(_ name: String, _ bytes: any ByteSource, etag: String? = nil, now: Double) {
         let tag = etag ?? "\"stored-\(nextTag)\""
         nextTag += 1
+        addedBytes -= added(name)
         changes[name] = .stored(Blob(bytes: bytes, etag: tag, created: now))
+        addedBytes += bytes.count
+    }
+
+    /// Stores what an upload became.
+    mutating func put(_ name: String, _ stored: Stored, now: Double = 0) {
+        switch stored {
+        case .bytes(let bytes): put(name, bytes, now: now)
+        case .file(let path):
+            addedBytes -= added(name)
+            changes[name] = .file(path)
+            addedBytes += added(name)
+        }
+    }
+
+    private func added(_ name: String) -> UInt64 {
+        switch changes[name] {
+        case .stored(let blob): blob.bytes.count
+        case .file(let path): FileBytes(path: path)?.count ?? 0
+        case .gone, nil: 0
+        }
+    }
+
+    /// Whether a blob of that name is there or was.
+    func isTaken(_ name: String) -> Bool {
+        if changes[name] != nil { return true }
+        return folder.flatMap { FileBytes(path: $0 + "/" + name) } != nil
     }
 
     /// Deletes a blob; its name stays taken.
+    ///
+    /// Asked before the file goes, if there is one.
     mutating func delete(_ name: String) {
+        addedBytes -= added(name)
         changes[name] = .gone
     }
 

@@ -10,10 +10,11 @@ final class PageBytes: ByteSource, @unchecked Sendable {
     /// Where each piece begins in the page.
     private let starts: [UInt64]
     private let frame: UnsafeMutableRawBufferPointer
-    private let slots: ArraySlice<EntryLog.Slot>
+    private let slots: [EntryLog.Slot]
     let count: UInt64
 
-    init(before: String, _ slots: ArraySlice<EntryLog.Slot>, of log: EntryLog, after: String) {
+    init(before: String, _ page: EntryLog.Page, after: String) {
+        let slots = page.slots
         let text = before + "," + after
         frame = .allocate(byteCount: text.utf8.count, alignment: 1)
         frame.copyBytes(from: text.utf8)
@@ -26,7 +27,8 @@ final class PageBytes: ByteSource, @unchecked Sendable {
             if pieces.count > 1 { pieces.append(comma) }
             pieces.append(
                 UnsafeRawBufferPointer(
-                    start: log.buffers[Int(slot.buffer)].base + slot.offset, count: Int(slot.length)
+                    start: page.buffers[Int(slot.buffer)].base + slot.offset,
+                    count: Int(slot.length)
                 ))
         }
         pieces.append(UnsafeRawBufferPointer(rebasing: frame[(opening + 1)...]))
@@ -41,7 +43,7 @@ final class PageBytes: ByteSource, @unchecked Sendable {
         self.pieces = pieces
         self.starts = starts
         self.slots = slots
-        buffers = log.buffers
+        buffers = page.buffers
         count = total
     }
 

@@ -1,59 +1,50 @@
 /// An account that is being served: what it holds now, and the ways to change it under a client.
+///
+/// What clients change is in `ServedAccount+Push` and its like; here is what tests do to it.
 final class ServedAccount: Sendable {
     /// Everything about an account that can change.
     struct State: Sendable {
-        var epoch: Int
-        var kdf: AccountSeed.KDF
-        /// By kind: `passphrase`, `recovery`.
-        var credentials: [String: AccountSeed.Credential]
-        /// All key records of all kinds and epochs, as `GET /v1/keys` lists them.
-        var records: [KeyRecord]
-        /// Counts the changes of `records`; makes its entity tag.
-        var recordsVersion = 1
-        var head: String?
-        var entries: EntryLog
+        var keys: KeyRing
+        /// The entries and their head.
+        var truth: Manifest
         var blobs: BlobStore
 
-        /// The head's seq; 0 for an empty account.
-        var headSeq: UInt64 {
-            guard let head, let bytes = Base64URL.decode(head), bytes.count >= 32 else {
-                return head == nil ? 0 : entries.slots.last?.seq ?? 0
-            }
-            return bytes[24..<32].reduce(0) { $0 << 8 | UInt64($1) }
+        var head: String? {
+            get { truth.head }
+            set { truth.head = newValue }
         }
-    }
-
-    /// One wrapped master key.
-    struct KeyRecord: Sendable, Equatable {
-        var epoch: Int
-        /// In base64url.
-        var record: String
+        var entries: EntryLog {
+            get { truth.entries }
+            set { truth.entries = newValue }
+        }
     }
 
     let name: String
     let accountId: String
+    let overlay: any Overlay
+    let uploads = UploadBook()
     private let state: Guarded<State>
     private let observers = Guarded<[@Sendable () -> Void]>([])
 
-    init(_ seed: AccountSeed, entries: EntryLog, blobs: BlobStore) {
+    init(
+        _ seed: AccountSeed, entries: EntryLog, blobs: BlobStore,
+        overlay: any Overlay = MemoryOverlay()
+    ) {
         name = seed.name
         accountId = seed.accountId
-        var credentials = ["passphrase": seed.passphrase]
-        credentials["recovery"] = seed.recovery
-        let records = [seed.passphrase, seed.recovery].compactMap { credential in
-            credential.map { KeyRecord(epoch: seed.epoch, record: $0.record) }
-        }
+        self.overlay = overlay
         state = Guarded(
             State(
-                epoch: seed.epoch, kdf: seed.kdf, credentials: credentials, records: records,
-                head: seed.head, entries: entries, blobs: blobs))
+                keys: KeyRing(seed), truth: Manifest(entries: entries, head: seed.head),
+                blobs: blobs))
     }
 
     /// An account that is in memory as a whole.
     convenience init(_ seed: AccountSeed) throws(SetupError) {
         var blobs = BlobStore()
         for (name, bytes) in seed.blobs { blobs.put(name, MemoryBytes(bytes), now: 1_780_000_000) }
-        self.init(seed, entries: try EntryLog(ServedAccount.buffer(seed.entries)), blobs: blobs)
+        self.init(
+            seed, entries: try EntryLog(ServedAccount.buffer(seed.entries)), blobs: blobs)
     }
 
     private static func buffer(_ entries: [AccountSeed.Entry]) -> LineBuffer {
@@ -76,6 +67,13 @@ final class ServedAccount: Sendable {
         return result
     }
 
+    /// Changes what nobody waits for.
+    func changeQuietly<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.with(body)
+    }
+
     /// Has `body` called after every change.
     func observe(_ body: @escaping @Sendable () -> Void) {
         observers.with { $0.append(body) }
@@ -91,8 +89,8 @@ final class ServedAccount: Sendable {
     ) throws(SetupError) {
         let buffer = ServedAccount.buffer(entries)
         try change { state throws(SetupError) in
-            try state.entries.put(buffer, keepingOld: keepingOld)
-            state.head = head
+            try state.truth.entries.put(buffer, keepingOld: keepingOld)
+            state.truth.head = head
         }
     }
 

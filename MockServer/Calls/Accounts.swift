@@ -5,7 +5,7 @@ extension Call {
     func kdf() -> Answer {
         let name = parameters[0]
         if let account = service.accounts.first(where: { $0.name == name }) {
-            return kdf(account.accountId, account.read { $0.kdf })
+            return kdf(account.accountId, account.read { $0.keys.kdf })
         }
         // A name that does not exist gets values of its own that never change, so that nobody can
         // tell. The memory is the least allowed, to keep tests quick.

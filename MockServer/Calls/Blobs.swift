@@ -6,7 +6,8 @@ extension Call {
         let account = try account()
         let name = parameters[0]
         let blob = try account.read { state throws(Refusal) in
-            try actions.stored(state.blobs.blob(name), in: state.blobs)
+            let blobs = state.blobs
+            return try actions.stored(blobs.blob(name), in: blobs)
         }
         if case .redirectToSigned(let origin, let status)? = actions.redirect {
             let signature = Base64URL.encode((0..<16).map { _ in UInt8.random(in: 0...255) })
@@ -24,7 +25,8 @@ extension Call {
         }
         return serve(
             try account.read { state throws(Refusal) in
-                try actions.stored(state.blobs.blob(parameters[1]), in: state.blobs)
+                let blobs = state.blobs
+                return try actions.stored(blobs.blob(parameters[1]), in: blobs)
             })
     }
 

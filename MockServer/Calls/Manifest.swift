@@ -11,13 +11,18 @@ extension Call {
         let epoch = try service.sessions.with { book throws(Refusal) in
             try book.useCursor(session, after: after, pageEpoch: page?.epoch)
         }
-        let (log, head) = try account().read { ($0.entries, $0.head) }
+        // Cut out under the lock, so that no push has to copy the list because somebody reads it.
+        var (shown, head) = try account().read { state in
+            let manifest = state.truth
+            let entries = manifest.entries
+            return (
+                entries.page(after: page?.seq ?? after, page?.id, limit: limit), manifest.head
+            )
+        }
 
         let edit = actions.pageEdit
-        let start = log.index(after: page?.seq ?? after, page?.id)
-        let end = log.endOfPage(from: start, limit: limit)
-        var next = end < log.slots.count ? log.slots[end - 1] : nil
-        if edit?.next == .again { next = start > 0 ? log.slots[start - 1] : nil }
+        var next = shown.hasMore ? shown.last : nil
+        if edit?.next == .again { next = shown.before }
         var token = next.map { slot in
             PageToken(after: after, seq: slot.seq, id: slot.id, epoch: epoch, now: service.now).text
         }
@@ -30,12 +35,11 @@ extension Call {
         case .text(let text): token = text
         default: break
         }
-        let shownHead: String? =
-            switch edit?.head {
-            case nil: head
-            case PageEdit.Head.none?: nil
-            case .text(let text)?: text
-            }
+        switch edit?.head {
+        case nil: break
+        case PageEdit.Head.none?: head = nil
+        case .text(let text)?: head = text
+        }
 
         var headers = [Header("Content-Type", "application/json")]
         if let token {
@@ -43,11 +47,11 @@ extension Call {
             let address = "\(origin)/v1/manifest?after=\(after)&page=\(token)\(limit)"
             headers.append(Header("Link", "<\(address)>; rel=\"next\""))
         }
-        let slots = edit?.isEmpty == true ? log.slots[start..<start] : log.slots[start..<end]
-        let rest = "],\"next\":\(JSONTree(token).text),\"head\":\(JSONTree(shownHead).text)}"
+        if edit?.isEmpty == true { shown.slots = [] }
+        let rest = "],\"next\":\(JSONTree(token).text),\"head\":\(JSONTree(head).text)}"
         return Answer(
             200, headers: headers,
-            body: PageBytes(before: "{\"entries\":[", slots, of: log, after: rest))
+            body: PageBytes(before: "{\"entries\":[", shown, after: rest))
     }
 
     /// `GET /v1/manifest/entries`: entries by their ids.
@@ -59,32 +63,21 @@ extension Call {
             guard let id = EntryID(text) else { throw .badRequest("id is not 32 hex digits") }
             ids.insert(id)
         }
-        let log = try account().read { $0.entries }
+        let found = try account().read { $0.truth.entries.find(ids) }
         return Answer(
             200, headers: [Header("Content-Type", "application/json")],
-            body: PageBytes(before: "{\"entries\":[", log.find(ids)[...], of: log, after: "]}"))
+            body: PageBytes(before: "{\"entries\":[", found, after: "]}"))
     }
 
     /// `GET /v1/manifest/head`: the head, as soon as it is above a seq.
     func head() throws(Refusal) -> Outcome {
         let after = try number("after") ?? 0
         let wait = Double(min(try number("wait") ?? 0, 50))
-        let (head, seq) = try account().read { ($0.head, $0.headSeq) }
+        let (head, seq) = try account().read { state in
+            let shown = state.truth
+            return (shown.head, shown.headSeq)
+        }
         if let head, seq > after { return .answer(.json(["head": .string(head)])) }
         return waited < wait ? .wait(seconds: wait) : .answer(Answer(204))
-    }
-}
-
-extension EntryLog {
-    /// Where a page that begins at `start` ends: at the limit or at 16 MiB, but with one entry.
-    func endOfPage(from start: Int, limit: Int) -> Int {
-        var end = start
-        var bytes = 0
-        while end < slots.count, end - start < limit {
-            bytes += Int(slots[end].length) + 1
-            if bytes > 16 << 20, end > start { break }
-            end += 1
-        }
-        return end
     }
 }

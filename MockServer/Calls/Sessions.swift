@@ -6,22 +6,23 @@ extension Call {
         let body = try body()
         let who = try text("account", in: body)
         let kind = try text("with", in: body)
-        _ = try text("device", in: body)
-        guard let authKey = Base64URL.decode(try text("authKey", in: body)), authKey.count == 32
-        else {
-            throw .badRequest("authKey is not 32 bytes in base64url")
-        }
+        let device = try text("device", in: body)
+        let authKey = try authKey(try text("authKey", in: body))
         guard kind == "passphrase" || kind == "recovery" else {
             throw .badRequest("with is neither passphrase nor recovery")
         }
         let account = service.accounts.first { $0.accountId == who || $0.name == who }
-        let state = account.map { account in account.read { ($0.epoch, $0.credentials[kind]) } }
+        let state = account.map { account in
+            account.read { ($0.keys.epoch, $0.keys.credentials[kind]) }
+        }
         guard let account, let (epoch, credential) = state, let credential,
             credential.authKeyHash == Service.blake2b(authKey).hex
         else { throw Refusal(401, "bad-credentials", "The account or its key is not right") }
 
         let now = service.now
-        let grant = service.sessions.with { $0.open(accountId: account.accountId, now: now) }
+        let grant = service.sessions.with {
+            $0.open(accountId: account.accountId, device: device, now: now)
+        }
         var members: [(key: String, value: JSONTree)] = [
             ("accountId", .string(account.accountId)), ("epoch", JSONTree(epoch)),
             ("token", .string(grant.token)), ("expiresIn", JSONTree(grant.expiresIn)),

@@ -31,6 +31,12 @@ struct Incoming: Sendable {
         headers.first { $0.isNamed(name) }?.value
     }
 
+    /// How long the body is said to be.
+    var bodyLength: UInt64? { header("Content-Length").flatMap { UInt64($0) } }
+
+    /// Whether the client waits for a word before it sends the body.
+    var expectsContinue: Bool { header("Expect")?.lowercased() == "100-continue" }
+
     /// Whether the method asks for headers alone.
     var isHead: Bool { method == "HEAD" }
 }

@@ -7,19 +7,36 @@ struct Route: Sendable {
     let pattern: [Substring]
     /// Whether the call needs no token.
     let isOpen: Bool
-    /// How many bytes of body are taken.
-    let bodyLimit: Int
-    let handle: @Sendable (Call) throws(Refusal) -> Outcome
+    let work: Work
+
+    /// How a call takes its body.
+    enum Work: Sendable {
+        /// As a whole, up to a limit.
+        case whole(limit: Int, @Sendable (Call) throws(Refusal) -> Outcome)
+        /// As it comes.
+        case stream(@Sendable (Call) throws(Refusal) -> any BodySink)
+    }
 
     private init(
         _ method: String, _ path: String, isOpen: Bool = false, bodyLimit: Int = 1 << 20,
         _ handle: @escaping @Sendable (Call) throws(Refusal) -> Outcome
     ) {
+        self.init(method, path, isOpen, .whole(limit: bodyLimit, handle))
+    }
+
+    /// A call whose body is taken as it comes.
+    private init(
+        _ method: String, _ path: String,
+        streaming receive: @escaping @Sendable (Call) throws(Refusal) -> any BodySink
+    ) {
+        self.init(method, path, false, .stream(receive))
+    }
+
+    private init(_ method: String, _ path: String, _ isOpen: Bool, _ work: Work) {
         self.method = method
         pattern = path.split(separator: "/")
         self.isOpen = isOpen
-        self.bodyLimit = bodyLimit
-        self.handle = handle
+        self.work = work
     }
 
     static let all: [Route] = [
@@ -45,20 +62,22 @@ struct Route: Sendable {
         Route("GET", "/signed/*/*", isOpen: true) { call throws(Refusal) in
             .answer(try call.signedBlob())
         },
-        // Calls that change an account are not here yet: 405.
-        Route("POST", "/v1/accounts", isOpen: true, notYet),
-        Route("PUT", "/v1/keys", notYet),
-        Route("POST", "/v1/manifest", bodyLimit: 96 << 20, notYet),
-        Route("PUT", "/v1/blobs/*", notYet),
-        Route("DELETE", "/v1/blobs/*", notYet),
-        Route("HEAD", "/v1/uploads/*", notYet),
-        Route("PATCH", "/v1/uploads/*", notYet),
+        Route("POST", "/v1/accounts", isOpen: true) { call throws(Refusal) in
+            .answer(try call.createAccount())
+        },
+        Route("PUT", "/v1/keys") { call throws(Refusal) in .answer(try call.replaceKeys()) },
+        Route("POST", "/v1/manifest", bodyLimit: 64 << 20) { call throws(Refusal) in
+            .answer(try call.push())
+        },
+        Route("PUT", "/v1/blobs/*", streaming: { call throws(Refusal) in try call.putBlob() }),
+        Route("DELETE", "/v1/blobs/*") { call throws(Refusal) in .answer(try call.deleteBlob()) },
+        Route("HEAD", "/v1/uploads/*") { call throws(Refusal) in .answer(try call.upload()) },
+        Route(
+            "PATCH", "/v1/uploads/*",
+            streaming: { call throws(Refusal) in
+                try call.addToUpload()
+            }),
     ]
-
-    private static let notYet: @Sendable (Call) throws(Refusal) -> Outcome = {
-        call throws(Refusal) in
-        throw Refusal(405, "method-not-allowed", "This server does not take pushes")
-    }
 
     /// The route of a request, and what stands in the path for its stars.
     ///

@@ -4,7 +4,7 @@ import Foundation
 /// The server without its sockets: a request goes in, an answer comes out.
 final class Service: Sendable {
     let options: ServerOptions
-    let accounts: [ServedAccount]
+    let registry: AccountRegistry
     let sessions: Guarded<SessionBook>
     let signed = Guarded<[String: Bool]>([:])
     let faults = FaultScript()
@@ -12,22 +12,19 @@ final class Service: Sendable {
     /// When this was made, on the clock that measures requests.
     let started = Parking.now
 
-    init(_ accounts: [ServedAccount], options: ServerOptions) throws(SetupError) {
-        self.accounts = accounts
+    init(
+        _ accounts: [ServedAccount], options: ServerOptions
+    ) throws(SetupError) {
+        registry = try AccountRegistry(accounts)
         self.options = options
         var book = SessionBook()
         book.lifetime = options.tokenLifetime
         sessions = Guarded(book)
         log = try RequestLog(file: options.logFile)
-        for account in accounts {
-            let twins = accounts.filter {
-                $0.name == account.name || $0.accountId == account.accountId
-            }
-            guard twins.count == 1 else {
-                throw SetupError("two accounts with the name or id of \(account.name)")
-            }
-        }
     }
+
+    /// All accounts.
+    var accounts: [ServedAccount] { registry.all }
 
     /// Seconds since 1970 by the server's clock.
     var now: Double { options.clock() }
@@ -51,12 +48,62 @@ final class Service: Sendable {
                 service: self, incoming: incoming, parameters: found.parameters, actions: actions,
                 waited: waited)
             if !found.route.isOpen { try call.authenticate() }
-            let outcome = try found.route.handle(call)
-            guard case .answer(let answer) = outcome else { return outcome }
-            return .answer(finish(answer, actions))
+            switch found.route.work {
+            case .whole(_, let handle):
+                let outcome = try handle(call)
+                guard case .answer(let answer) = outcome else { return outcome }
+                return .answer(finish(answer, actions))
+            case .stream(let receive):
+                return .answer(finish(try Service.feed(incoming.body, try receive(call)), actions))
+            }
         } catch {
             return .answer(finish(error.answer, actions))
         }
+    }
+
+    /// A body that is here as a whole, for a call that would take it as it comes.
+    private static func feed(_ body: [UInt8], _ sink: any BodySink) throws(Refusal) -> Answer {
+        let end = body.withUnsafeBytes { piece -> BodyEnd? in
+            do throws(BodyEnd) { try sink.take(piece) } catch { return error }
+            return nil
+        }
+        switch end {
+        case nil: return try sink.finish()
+        case .refused(let refusal)?: throw refusal
+        case .closed?: throw Refusal(500, "no-answer", "The connection would have ended")
+        }
+    }
+
+    /// Looks at the head of a request whose body is taken as it comes.
+    func receive(_ incoming: Incoming, _ actions: [FaultAction]) -> Reception {
+        let actions = FaultActions(actions)
+        if let answer = actions.replacement { return .answer(finish(answer, actions)) }
+        do throws(Refusal) {
+            let found = try Route.find(incoming)
+            var call = Call(
+                service: self, incoming: incoming, parameters: found.parameters, actions: actions,
+                waited: 0)
+            if !found.route.isOpen { try call.authenticate() }
+            guard case .stream(let receive) = found.route.work else {
+                throw Refusal(500, "no-stream", "This call takes its body as a whole")
+            }
+            return .sink(try receive(call))
+        } catch {
+            return .answer(finish(error.answer, actions))
+        }
+    }
+
+    /// Answers when all of a body has come.
+    func finish(_ sink: any BodySink, _ actions: [FaultAction]) -> Answer {
+        let actions = FaultActions(actions)
+        do throws(Refusal) { return finish(try sink.finish(), actions) } catch {
+            return finish(error.answer, actions)
+        }
+    }
+
+    /// The answer to a body that was refused on its way.
+    func refuse(_ refusal: Refusal, _ actions: [FaultAction]) -> Answer {
+        finish(refusal.answer, FaultActions(actions))
     }
 
     private func finish(_ answer: Answer, _ actions: FaultActions) -> Answer {

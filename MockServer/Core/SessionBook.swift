@@ -11,10 +11,13 @@ struct SessionBook: Sendable {
     struct Member: Sendable, Equatable {
         var session: Int
         var accountId: String
+        /// What the login called it.
+        var device: String
     }
 
     private struct Session: Sendable {
         var accountId: String
+        var device: String
         var refresh: String
         /// The refresh value before, and the answer that it keeps getting.
         var previous: (refresh: String, grant: Grant, at: Double)?
@@ -31,11 +34,11 @@ struct SessionBook: Sendable {
     var lifetime = 3600
 
     /// Opens a session.
-    mutating func open(accountId: String, now: Double) -> Grant {
+    mutating func open(accountId: String, device: String = "", now: Double) -> Grant {
         let id = next
         next += 1
         let grant = Grant(token: Self.secret(), expiresIn: lifetime, refresh: Self.secret())
-        sessions[id] = Session(accountId: accountId, refresh: grant.refresh)
+        sessions[id] = Session(accountId: accountId, device: device, refresh: grant.refresh)
         tokens[grant.token] = (id, now + Double(lifetime))
         return grant
     }
@@ -72,7 +75,8 @@ struct SessionBook: Sendable {
         guard now < known.expires else {
             throw Refusal(401, "token-expired", "The token has expired")
         }
-        return Member(session: known.session, accountId: session.accountId)
+        return Member(
+            session: known.session, accountId: session.accountId, device: session.device)
     }
 
     /// Ends one session.

@@ -17,6 +17,9 @@ struct Fault: Sendable {
         static let all = Match()
         static func get(_ path: String) -> Match { Match(method: "GET", path: path) }
         static func head(_ path: String) -> Match { Match(method: "HEAD", path: path) }
+        static func put(_ path: String) -> Match { Match(method: "PUT", path: path) }
+        static func patch(_ path: String) -> Match { Match(method: "PATCH", path: path) }
+        static func delete(_ path: String) -> Match { Match(method: "DELETE", path: path) }
         static func post(_ path: String) -> Match { Match(method: "POST", path: path) }
 
         /// Whether `incoming` is one of them.
@@ -107,6 +110,13 @@ enum FaultAction: Sendable {
     case cut(at: Delivery.Point, Delivery.Ending = .close)
     case stall(at: Delivery.Point, FaultGate)
     case framing(Delivery.Framing)
+
+    // In a request's body, of the calls that take it as it comes: PUT and PATCH of bytes.
+
+    /// Ends the connection when so much has come; what came is taken.
+    case cutBody(at: Delivery.Point, Delivery.Ending = .close)
+    /// Reads on only when the gate opens.
+    case stallBody(at: Delivery.Point, FaultGate)
 
     // Besides.
 

@@ -37,6 +37,18 @@ struct FaultActions: Sendable {
         return nil
     }
 
+    /// Where a request's body ends before its time.
+    var bodyCut: (at: Delivery.Point, ending: Delivery.Ending)? {
+        for case .cutBody(let point, let ending) in actions { return (point, ending) }
+        return nil
+    }
+
+    /// Where a request's body is read no further until a gate opens.
+    var bodyStall: (at: Delivery.Point, gate: FaultGate)? {
+        for case .stallBody(let point, let gate) in actions { return (point, gate) }
+        return nil
+    }
+
     /// What happens at the server besides.
     var effects: [FaultAction.Effect] {
         actions.compactMap { if case .then(let effect) = $0 { effect } else { nil } }

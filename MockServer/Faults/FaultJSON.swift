@@ -72,6 +72,9 @@ struct FaultReader {
         case "cut": [.cut(at: try point(key, value), try ending(value["ending"]))]
         case "stall":
             [.stall(at: try point(key, value), gate(value["gate"]?.string ?? "stall"))]
+        case "cutBody": [.cutBody(at: try point(key, value), try ending(value["ending"]))]
+        case "stallBody":
+            [.stallBody(at: try point(key, value), gate(value["gate"]?.string ?? "stall"))]
         case "framing": [.framing(try framing(value))]
         case "drop": [.drop(try ending(value["ending"]), handling: value["handling"]?.bool ?? true)]
         case "redirect": [.redirect(to: try text(key, value))]

@@ -93,8 +93,9 @@ final class Daemon: @unchecked Sendable {
                 query: values(connection, MHD_ValueKind.GET_ARGUMENT_KIND))
         } else if uploadSize.pointee > 0 {
             let piece = UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
-            uploadSize.pointee = 0
-            return exchange.take(piece) ? .YES : .NO
+            guard let taken = exchange.take(piece) else { return .NO }
+            uploadSize.pointee -= taken
+            return .YES
         } else {
             step = exchange.advance()
         }

@@ -25,6 +25,8 @@ final class Exchange {
     private var answer: Answer?
     private var answered = 0.0
     private var bodyLimit = 1 << 20
+    /// Where the body goes, when it is taken as it comes.
+    private var upstream: Upstream?
     private(set) var hasBegun = false
     /// The gate that the request came to last.
     var gate: FaultGate?
@@ -58,18 +60,53 @@ final class Exchange {
             return needsBody
                 ? refuse(Refusal(411, "length-required", "The length is missing")) : .wait
         }
-        if let route = try? Route.find(incoming).route { bodyLimit = route.bodyLimit }
+        switch (try? Route.find(incoming))?.route.work {
+        case .whole(let limit, _)?: bodyLimit = limit
+        case .stream?: return beginStream()
+        case nil: break
+        }
         if let length, let bytes = UInt64(length), bytes > UInt64(bodyLimit) {
             return refuse(Refusal(413, "too-large", "The body is too large"))
         }
         return .wait
     }
 
-    /// Takes a piece of the body; false when it is too much.
-    func take(_ piece: UnsafeRawBufferPointer) -> Bool {
-        guard incoming.body.count + piece.count <= bodyLimit else { return false }
-        incoming.body.append(contentsOf: piece)
-        return true
+    /// Asks who takes the body, or answers before it.
+    private func beginStream() -> Step {
+        let hit = service.faults.match(incoming)
+        actions = hit?.actions ?? []
+        log(fault: hit?.id)
+        var sink: (any BodySink)?
+        switch service.receive(incoming, actions) {
+        case .sink(let taker): sink = taker
+        case .answer(let early):
+            answer = early
+            answered = Parking.now
+            let length = incoming.bodyLength ?? 0
+            if incoming.expectsContinue || length > 1 << 20 || early.delivery.drop != nil {
+                return deliver(early)
+            }
+        }
+        upstream = Upstream(
+            sink, FaultActions(actions), length: incoming.bodyLength, connection, parking)
+        return .wait
+    }
+
+    /// Takes a piece of the body: how much of it, or nil to end the connection.
+    func take(_ piece: UnsafeRawBufferPointer) -> Int? {
+        guard let upstream else {
+            guard incoming.body.count + piece.count <= bodyLimit else { return nil }
+            incoming.body.append(contentsOf: piece)
+            return piece.count
+        }
+        if parking.takeAbandoned(connection) { return nil }
+        let (step, refusal) = upstream.take(piece, self)
+        if let refusal {
+            answer = service.refuse(refusal, actions)
+            answered = Parking.now
+        }
+        guard case .took(let count) = step else { return nil }
+        return count
     }
 
     /// Goes as far as it can: to an answer, or to the next wait.
@@ -82,6 +119,11 @@ final class Exchange {
             let hit = service.faults.match(incoming)
             actions = hit?.actions ?? []
             log(fault: hit?.id)
+        }
+        if let upstream, answer == nil {
+            guard let sink = upstream.finish() else { return .close }
+            answer = service.finish(sink, actions)
+            answered = Parking.now
         }
         guard let answer else {
             let moment = parking.moment
@@ -98,6 +140,9 @@ final class Exchange {
 
     /// Logs how it ended.
     func end(isWhole: Bool) {
+        upstream?.abandon()
+        // A connection that was woken for its end may not have been asked.
+        _ = parking.takeAbandoned(connection)
         guard let number, number > 0 else { return }
         let bodyCount = answer.map { incoming.isHead || $0.status == 204 ? 0 : $0.body.count } ?? 0
         let now = Parking.now
@@ -105,6 +150,7 @@ final class Exchange {
         let isCut = !isWhole || answer?.delivery.drop != nil || sent < bodyCount
         service.log.update(number) { entry in
             entry.took = now - arrived
+            if let upstream { entry.bodyCount = Int(upstream.count) }
             entry.bytesSent = sent
             entry.ending = isCut ? .cut : .whole
         }

@@ -50,6 +50,7 @@ import Testing
             [{"method":"GET","path":"/a","regex":"b","query":"c","range":true,"skip":1,"times":2,
               "delay":0.5,"hold":"h","pace":{"bytes":1,"seconds":0.1},
               "cut":{"fraction":0.6,"ending":"reset"},"stall":{"bytes":3,"gate":"g"},
+              "cutBody":{"bytes":9,"ending":"reset"},"stallBody":{"fraction":0.1},
               "framing":"chunked","flip":4,"truncate":5,"serve":"other","ignoreRange":true,
               "shiftRange":{"by":-6,"told":false},"unaskedRange":{"first":7,"last":8},
               "multipart":true,"page":{"empty":true,"next":"again","head":null},
@@ -67,7 +68,7 @@ import Testing
         #expect(
             fault.match
                 == Fault.Match(method: "GET", path: "/a", regex: "b", query: "c", range: true))
-        #expect(fault.skip == 1 && fault.times == 2 && fault.actions.count == 16)
+        #expect(fault.skip == 1 && fault.times == 2 && fault.actions.count == 18)
     }
 
     @Test(arguments: [
@@ -85,13 +86,17 @@ import Testing
         let arguments = try Arguments([
             "--account", "a", "--account", "b", "--port", "81", "--faults", "f", "--log", "l",
             "--control", "--token-lifetime", "9", "--blobs", "own",
+            "--largest-blob", "6", "--capacity", "7", "--closed",
         ])
         #expect(arguments.accounts == ["a", "b"] && arguments.port == 81 && arguments.hasControl)
         #expect(arguments.faults == "f" && arguments.log == "l" && arguments.tokenLifetime == 9)
         #expect(arguments.blobs == .own)
+        #expect(arguments.limits.blob == 6 && arguments.limits.total == 7)
+        #expect(!arguments.takesAccounts)
         let wrong = [
             [], ["--port", "1"], ["--account"], ["--account", "a", "--port", "x"],
-            ["--account", "a", "--data", "d"], ["--account", "a", "--token-lifetime", "0"], ["x"],
+            ["--account", "a", "--data", "d"], ["--account", "a", "--capacity", "-1"],
+            ["--account", "a", "--token-lifetime", "0"], ["x"],
         ]
         for words in wrong {
             #expect(throws: SetupError.self) { try Arguments(words) }

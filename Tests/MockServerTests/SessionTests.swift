@@ -171,9 +171,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("PUT", "/v1/keys"), ("POST", "/v1/manifest"), ("PUT", "/v1/blobs/blob"),
-        ("DELETE", "/v1/blobs/blob"), ("POST", "/v1/accounts"), ("PATCH", "/v1/uploads/blob"),
-        ("POST", "/v1/blobs/blob"), ("DELETE", "/v1/manifest"),
+        ("POST", "/v1/keys"), ("PUT", "/v1/manifest"), ("PATCH", "/v1/blobs/blob"),
+        ("PUT", "/v1/accounts"), ("GET", "/v1/uploads/blob"), ("PUT", "/v1/uploads/blob"),
+        ("POST", "/v1/blobs/blob"), ("DELETE", "/v1/manifest"), ("DELETE", "/v1/sessions"),
     ])
     func `what is not there to be called is 405`(method: String, path: String) async throws {
         let test = try TestServer()

@@ -25,6 +25,8 @@ import Testing
             environment: ["base": "\(device.server.url)"])
         #expect(output.contains("\"entries\"") && output.contains("rel=\"next\""))
         #expect(output.hasSuffix("CBL1"))
+        #expect(output.contains("201 Created"))
+        #expect(output.localizedCaseInsensitiveContains("Upload-Offset: 60000"))
         // The last answer is the one that the document shows.
         let shown = try Repository.text("docs/PROTOCOL.md")
         for line in [
