@@ -7,12 +7,17 @@ struct Arguments: Equatable {
     var hasControl = false
     var tokenLifetime = 3600
     var blobs = ServerOptions.BlobOrigin.none
+    var data: String?
+    /// Whether what is kept in `data` has to outlive a power cut.
+    var syncs = true
+    /// When the process is killed.
+    var end = Disk.End.never
     var limits = ServedAccount.Limits()
     var takesAccounts = true
     var wantsHelp = false
 
     static let usage = """
-        usage: mock-server --account DIR [--account DIR…] [--port 0] [--token-lifetime SECONDS]
+        usage: mock-server [--account DIR…] [--data DIR] [--port 0] [--token-lifetime SECONDS]
                            [--blobs own|URL] [--faults FILE] [--log FILE] [--control]
                            [--largest-blob BYTES] [--capacity BYTES] [--closed]
 
@@ -20,6 +25,10 @@ struct Arguments: Equatable {
         "listening on http://127.0.0.1:PORT". SIGTERM and SIGINT end it.
 
           --account DIR     account.json, entries.jsonl and blobs/NAME; several times for several
+          --data DIR        keeps accounts, keys, pushes and blobs that clients send; without it they
+                            are gone with the process. The account folders are never changed
+          --no-fsync        with --data: a kill still loses nothing, a power cut may
+          --kill-after N    with --data: kills the process before its next step at the disk
           --port PORT       0, the default, takes a free one
           --blobs own|URL   names another address for blobs at login: this server without a token,
                             or a second mock-server with the same account
@@ -67,13 +76,20 @@ struct Arguments: Equatable {
             case "--log": log = try value(word)
             case "--control": hasControl = true
             case "--help", "-h": wantsHelp = true
+            case "--data": data = try value(word)
+            case "--no-fsync": syncs = false
+            case "--kill-after": end = .kill(after: Int(try number(word)))
             case "--largest-blob": limits.blob = try number(word)
             case "--capacity": limits.total = try number(word)
             case "--closed": takesAccounts = false
-            case "--data": throw SetupError("--data is not there yet: nothing outlives the server")
             default: throw SetupError("unknown word: \(word)")
             }
         }
-        guard wantsHelp || !accounts.isEmpty else { throw SetupError("--account is missing") }
+        guard wantsHelp || !accounts.isEmpty || data != nil else {
+            throw SetupError("--account and --data are missing")
+        }
+        guard data != nil || (syncs && end == .never) else {
+            throw SetupError("--no-fsync and --kill-after need --data")
+        }
     }
 }

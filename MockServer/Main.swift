@@ -45,9 +45,13 @@ enum Main {
             hasControl: arguments.hasControl, logFile: arguments.log)
         options.limits = arguments.limits
         options.takesAccounts = arguments.takesAccounts
+        let disk = Disk(syncs: arguments.syncs, end: arguments.end)
+        let data = try arguments.data.map { path throws(SetupError) in
+            try DataFolder(path, disk: disk)
+        }
         let server = try Server(
             accounts: arguments.accounts.map { URL(fileURLWithPath: $0) }, port: arguments.port,
-            options: options)
+            options: options, data: data)
         if let file = arguments.faults {
             guard let data = FileManager.default.contents(atPath: file) else {
                 throw SetupError("cannot read \(file)")

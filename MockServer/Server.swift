@@ -19,9 +19,10 @@ final class Server: Sendable {
 
     /// Serves accounts that are in memory or opened by ``AccountFolder``.
     init(
-        serving accounts: [ServedAccount], port: UInt16 = 0, options: ServerOptions = .init()
+        serving accounts: [ServedAccount], port: UInt16 = 0, options: ServerOptions = .init(),
+        data: DataFolder? = nil
     ) throws(SetupError) {
-        service = try Service(accounts, options: options)
+        service = try Service(accounts, options: options, data: data)
         let bound = try ListeningSocket.bind(port: port)
         guard let url = URL(string: "http://127.0.0.1:\(bound.port)") else {
             throw SetupError("no address for port \(bound.port)")
@@ -32,13 +33,14 @@ final class Server: Sendable {
         service.registry.observe { [weak self] in self?.wakeAll() }
     }
 
-    /// Serves account folders.
+    /// Serves account folders, and what clients make of them and add to them in `data`.
     convenience init(
-        accounts folders: [URL], port: UInt16 = 0, options: ServerOptions = .init()
+        accounts folders: [URL], port: UInt16 = 0, options: ServerOptions = .init(),
+        data: DataFolder? = nil
     ) throws(SetupError) {
-        var accounts: [ServedAccount] = []
-        for folder in folders { accounts.append(try AccountFolder.open(folder)) }
-        try self.init(serving: accounts, port: port, options: options)
+        var accounts = try data?.accounts() ?? []
+        for folder in folders { accounts.append(try AccountFolder.open(folder, data: data)) }
+        try self.init(serving: accounts, port: port, options: options, data: data)
     }
 
     /// Serves accounts in memory.

@@ -2,8 +2,8 @@ import Foundation
 
 /// Reads an account folder: `account.json`, `entries.jsonl` and `blobs/NAME`.
 enum AccountFolder {
-    /// Opens the folder for serving; its entries stay on disk.
-    static func open(_ folder: URL) throws(SetupError) -> ServedAccount {
+    /// Opens the folder for serving; its entries stay on disk, and what changes goes to `data`.
+    static func open(_ folder: URL, data: DataFolder? = nil) throws(SetupError) -> ServedAccount {
         let file = folder.appendingPathComponent("account.json").path
         guard let tree = try description(file) else {
             throw SetupError("no account folder: cannot read \(file)")
@@ -15,9 +15,13 @@ enum AccountFolder {
         let entries =
             FileManager.default.fileExists(atPath: lines)
             ? try EntryLog(LineBuffer(path: lines)) : try EntryLog()
-        return ServedAccount(
+        let overlay = data?.overlay(seed.accountId)
+        let account = ServedAccount(
             seed, entries: entries,
-            blobs: BlobStore(folder: folder.appendingPathComponent("blobs").path))
+            blobs: BlobStore(folder: folder.appendingPathComponent("blobs").path),
+            overlay: overlay ?? MemoryOverlay())
+        try overlay?.restore(account)
+        return account
     }
 
     /// What `account.json` says; nil when there is none.

@@ -39,12 +39,15 @@ final class ServedAccount: Sendable {
                 blobs: blobs))
     }
 
-    /// An account that is in memory as a whole.
-    convenience init(_ seed: AccountSeed) throws(SetupError) {
+    /// An account that is in memory as a whole; what changes goes to `data`.
+    convenience init(_ seed: AccountSeed, data: DataFolder? = nil) throws(SetupError) {
         var blobs = BlobStore()
         for (name, bytes) in seed.blobs { blobs.put(name, MemoryBytes(bytes), now: 1_780_000_000) }
+        let overlay = data?.overlay(seed.accountId)
         self.init(
-            seed, entries: try EntryLog(ServedAccount.buffer(seed.entries)), blobs: blobs)
+            seed, entries: try EntryLog(ServedAccount.buffer(seed.entries)), blobs: blobs,
+            overlay: overlay ?? MemoryOverlay())
+        try overlay?.restore(self)
     }
 
     private static func buffer(_ entries: [AccountSeed.Entry]) -> LineBuffer {

@@ -20,7 +20,7 @@ extension Call {
         else { throw Refusal(401, "bad-credentials", "The account or its key is not right") }
 
         let now = service.now
-        let grant = service.sessions.with {
+        let grant = service.changeSessions {
             $0.open(accountId: account.accountId, device: device, now: now)
         }
         var members: [(key: String, value: JSONTree)] = [
@@ -45,7 +45,7 @@ extension Call {
     func refreshSession() throws(Refusal) -> Answer {
         let value = try text("refresh", in: body())
         let now = service.now
-        let grant = try service.sessions.with { book throws(Refusal) in
+        let grant = try service.changeSessions { book throws(Refusal) in
             try book.refresh(value, now: now)
         }
         return .json([
@@ -56,7 +56,7 @@ extension Call {
 
     /// `DELETE /v1/sessions/current`: a logout.
     func endSession() -> Answer {
-        if let member { service.sessions.with { $0.end(member.session) } }
+        if let member { service.changeSessions { $0.end(member.session) } }
         return Answer(204)
     }
 }

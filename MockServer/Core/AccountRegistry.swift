@@ -5,12 +5,14 @@ final class AccountRegistry: Sendable {
         var onChange: @Sendable () -> Void = {}
     }
 
+    private let data: DataFolder?
     private let state: Guarded<State>
 
-    /// Those that are served from the start; what is created stays in memory.
+    /// Those that are served from the start; what is created goes to `data`, or stays in memory.
     ///
     /// - Throws: when two of them have the same name or id.
-    init(_ accounts: [ServedAccount]) throws(SetupError) {
+    init(_ accounts: [ServedAccount], data: DataFolder?) throws(SetupError) {
+        self.data = data
         state = Guarded(State(accounts: accounts))
         for account in accounts {
             let twins = accounts.filter {
@@ -45,8 +47,14 @@ final class AccountRegistry: Sendable {
             guard !isTaken else {
                 throw Refusal(409, "name-taken", "There is an account of that name or id")
             }
+            let overlay: any Overlay
+            if let data {
+                overlay = try refusing { () throws(StoreFailure) in try data.create(seed) }
+            } else {
+                overlay = MemoryOverlay()
+            }
             let account = ServedAccount(
-                seed, entries: .empty, blobs: BlobStore())
+                seed, entries: .empty, blobs: BlobStore(), overlay: overlay)
             account.observe(state.onChange)
             state.accounts.append(account)
         }

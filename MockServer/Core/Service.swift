@@ -5,6 +5,7 @@ import Foundation
 final class Service: Sendable {
     let options: ServerOptions
     let registry: AccountRegistry
+    private let data: DataFolder?
     let sessions: Guarded<SessionBook>
     let signed = Guarded<[String: Bool]>([:])
     let faults = FaultScript()
@@ -13,11 +14,12 @@ final class Service: Sendable {
     let started = Parking.now
 
     init(
-        _ accounts: [ServedAccount], options: ServerOptions
+        _ accounts: [ServedAccount], options: ServerOptions, data: DataFolder? = nil
     ) throws(SetupError) {
-        registry = try AccountRegistry(accounts)
+        registry = try AccountRegistry(accounts, data: data)
+        self.data = data
         self.options = options
-        var book = SessionBook()
+        var book = try data?.sessions() ?? SessionBook()
         book.lifetime = options.tokenLifetime
         sessions = Guarded(book)
         log = try RequestLog(file: options.logFile)
@@ -74,6 +76,18 @@ final class Service: Sendable {
         }
     }
 
+    /// Changes who is logged in, in a way that outlives the process where anything does.
+    func changeSessions<Result, Failure: Error>(
+        _ body: (inout SessionBook) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let now = now
+        return try sessions.with { book throws(Failure) in
+            let result = try body(&book)
+            data?.keep(book, now: now)
+            return result
+        }
+    }
+
     /// Looks at the head of a request whose body is taken as it comes.
     func receive(_ incoming: Incoming, _ actions: [FaultAction]) -> Reception {
         let actions = FaultActions(actions)
@@ -114,8 +128,8 @@ final class Service: Sendable {
     /// Changes something for all who are logged in.
     func perform(_ effect: FaultAction.Effect) {
         switch effect {
-        case .expireTokens: sessions.with { $0.expireTokens() }
-        case .endSessions: sessions.with { $0.endAll() }
+        case .expireTokens: changeSessions { $0.expireTokens() }
+        case .endSessions: changeSessions { $0.endAll() }
         case .expireCursors: sessions.with { $0.expireCursors() }
         case .expireSigned:
             signed.with { addresses in

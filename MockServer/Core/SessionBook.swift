@@ -33,6 +33,9 @@ struct SessionBook: Sendable {
     /// Seconds that a token is good for.
     var lifetime = 3600
 
+    /// Nobody is logged in.
+    init() {}
+
     /// Opens a session.
     mutating func open(accountId: String, device: String = "", now: Double) -> Grant {
         let id = next
@@ -120,5 +123,60 @@ struct SessionBook: Sendable {
 
     private static func secret() -> String {
         Base64URL.encode((0..<24).map { _ in UInt8.random(in: 0...255) })
+    }
+}
+
+// MARK: Keeping
+
+extension SessionBook {
+    /// All that another process needs to know, but for what has expired by `now`.
+    func tree(now: Double) -> JSONTree {
+        let list = sessions.map { id, session -> JSONTree in
+            let previous = session.previous.map { previous -> JSONTree in
+                [
+                    "refresh": .string(previous.refresh), "at": .number(String(previous.at)),
+                    "token": .string(previous.grant.token),
+                    "expiresIn": JSONTree(previous.grant.expiresIn),
+                    "next": .string(previous.grant.refresh),
+                ]
+            }
+            return [
+                "id": JSONTree(id), "accountId": .string(session.accountId),
+                "device": .string(session.device), "refresh": .string(session.refresh),
+                "previous": previous ?? .null,
+            ]
+        }
+        let good = tokens.filter { $0.value.expires > now }.map { token, known -> JSONTree in
+            [
+                "token": .string(token), "session": JSONTree(known.session),
+                "expires": .number(String(known.expires)),
+            ]
+        }
+        return ["next": JSONTree(next), "sessions": .array(list), "tokens": .array(good)]
+    }
+
+    /// Reads what ``tree(now:)`` wrote; what is not whole is left out.
+    init(_ tree: JSONTree) {
+        next = tree["next"]?.int ?? 1
+        for tree in tree["sessions"]?.array ?? [] {
+            guard let id = tree["id"]?.int, let accountId = tree["accountId"]?.string,
+                let device = tree["device"]?.string, let refresh = tree["refresh"]?.string
+            else { continue }
+            var session = Session(accountId: accountId, device: device, refresh: refresh)
+            if let previous = tree["previous"], let old = previous["refresh"]?.string,
+                let at = previous["at"]?.double, let token = previous["token"]?.string,
+                let expiresIn = previous["expiresIn"]?.int, let next = previous["next"]?.string
+            {
+                let grant = Grant(token: token, expiresIn: expiresIn, refresh: next)
+                session.previous = (old, grant, at)
+            }
+            sessions[id] = session
+        }
+        for tree in tree["tokens"]?.array ?? [] {
+            guard let token = tree["token"]?.string, let session = tree["session"]?.int,
+                let expires = tree["expires"]?.double
+            else { continue }
+            tokens[token] = (session, expires)
+        }
     }
 }

@@ -85,17 +85,19 @@ import Testing
     @Test func `the words of the command are read`() throws {
         let arguments = try Arguments([
             "--account", "a", "--account", "b", "--port", "81", "--faults", "f", "--log", "l",
-            "--control", "--token-lifetime", "9", "--blobs", "own",
-            "--largest-blob", "6", "--capacity", "7", "--closed",
+            "--control", "--token-lifetime", "9", "--blobs", "own", "--data", "d", "--no-fsync",
+            "--kill-after", "5", "--largest-blob", "6", "--capacity", "7", "--closed",
         ])
         #expect(arguments.accounts == ["a", "b"] && arguments.port == 81 && arguments.hasControl)
         #expect(arguments.faults == "f" && arguments.log == "l" && arguments.tokenLifetime == 9)
-        #expect(arguments.blobs == .own)
+        #expect(arguments.blobs == .own && arguments.data == "d" && !arguments.syncs)
         #expect(arguments.limits.blob == 6 && arguments.limits.total == 7)
-        #expect(!arguments.takesAccounts)
+        #expect(!arguments.takesAccounts && arguments.end == .kill(after: 5))
+        #expect(try Arguments(["--data", "d"]).accounts.isEmpty)
         let wrong = [
             [], ["--port", "1"], ["--account"], ["--account", "a", "--port", "x"],
-            ["--account", "a", "--data", "d"], ["--account", "a", "--capacity", "-1"],
+            ["--account", "a", "--no-fsync"], ["--account", "a", "--kill-after", "1"],
+            ["--data"], ["--data", "d", "--capacity", "-1"],
             ["--account", "a", "--token-lifetime", "0"], ["x"],
         ]
         for words in wrong {

@@ -124,9 +124,15 @@ import Testing
         print("all is well")
         """
 
-    @Test
-    func `the reference creates an account, uploads, pushes and reads it all back`() async throws {
-        let server = try Server(serving: [])
+    @Test(arguments: [false, true])
+    func `the reference creates an account, uploads, pushes and reads it all back`(
+        keepsData: Bool
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("data-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let data = keepsData ? try DataFolder(folder.path) : nil
+        let server = try Server(accounts: [], data: data)
         try server.start()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
