@@ -40,6 +40,7 @@ struct Arguments: Equatable {
           --log FILE        each request when it has ended, one JSON object a line
           --control         lets requests to /_mock/ drive the server:
                             POST, GET, DELETE /_mock/faults    GET, DELETE /_mock/log
+                            POST, DELETE /_mock/lies
                             POST /_mock/open?gate=NAME         POST /_mock/then?effect=expireTokens
         """
 

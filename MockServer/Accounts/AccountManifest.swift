@@ -2,11 +2,16 @@
 struct Manifest: Sendable {
     var entries: EntryLog
     /// In base64url; nil for an empty account.
-    var head: String?
+    var head: String? {
+        didSet { remember() }
+    }
+    /// The heads that there were, by their seq.
+    private var heads: [UInt64: String] = [:]
 
     init(entries: EntryLog, head: String?) {
         self.entries = entries
         self.head = head
+        remember()
     }
 
     /// The head's seq; 0 for an empty account.
@@ -15,6 +20,19 @@ struct Manifest: Sendable {
             return head == nil ? 0 : entries.slots.last?.seq ?? 0
         }
         return bytes[24..<32].bigEndian
+    }
+
+    private mutating func remember() {
+        if let head { heads[headSeq] = head }
+    }
+
+    /// The head that once had this seq.
+    func head(of seq: UInt64) -> String? { heads[seq] }
+
+    /// How it was when `seq` was the newest; nil when no head of that seq is known.
+    func asOf(_ seq: UInt64) -> Manifest? {
+        if seq == 0 { return Manifest(entries: .empty, head: nil) }
+        return heads[seq].map { Manifest(entries: entries.asOf(seq), head: $0) }
     }
 
     /// Judges a push; false when it is there already.

@@ -31,6 +31,8 @@ struct BlobStore: Sendable {
     private var nextTag = 1
     /// The bytes of what was added.
     private(set) var addedBytes: UInt64 = 0
+    /// Whether every blob looks deleted.
+    var looksEmpty = false
 
     init(folder: String? = nil) {
         self.folder = folder
@@ -51,6 +53,7 @@ struct BlobStore: Sendable {
     ///
     /// - Throws: `no-such-blob` or `blob-gone`.
     func blob(_ name: String) throws(Refusal) -> Blob {
+        if looksEmpty { throw Refusal(410, "blob-gone", "The blob was deleted") }
         switch changes[name] {
         case .stored(let blob): return blob
         case .file(let path):
@@ -111,6 +114,7 @@ struct BlobStore: Sendable {
 
     /// The names of all blobs that are there, in byte order.
     func names() -> [String] {
+        if looksEmpty { return [] }
         let files =
             folder.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
         var names = Set(files.filter(BlobStore.isName))

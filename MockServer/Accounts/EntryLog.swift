@@ -97,6 +97,16 @@ struct EntryLog: Sendable {
         places = nil
     }
 
+    /// The entries as they were when `seq` was the newest.
+    func asOf(_ seq: UInt64) -> EntryLog {
+        let then = slots.filter { $0.seq <= seq && $0.until > seq }.map { slot in
+            var slot = slot
+            slot.until = .max
+            return slot
+        }
+        return EntryLog(slots: then, buffers: buffers)
+    }
+
     /// The version that an entry has now; 0 for none.
     mutating func version(of id: EntryID) -> UInt64 {
         place(of: id).map { slots[$0].version } ?? 0

@@ -5,9 +5,10 @@ final class ServedAccount: Sendable {
     /// Everything about an account that can change.
     struct State: Sendable {
         var keys: KeyRing
-        /// The entries and their head.
+        /// What the server would say if it did not lie.
         var truth: Manifest
         var blobs: BlobStore
+        var lies = Lies()
 
         var head: String? {
             get { truth.head }

@@ -6,7 +6,7 @@ extension Call {
         let account = try account()
         let name = parameters[0]
         let blob = try account.read { state throws(Refusal) in
-            let blobs = state.blobs
+            let blobs = state.blobs(for: member)
             return try actions.stored(blobs.blob(name), in: blobs)
         }
         if case .redirectToSigned(let origin, let status)? = actions.redirect {
@@ -25,7 +25,7 @@ extension Call {
         }
         return serve(
             try account.read { state throws(Refusal) in
-                let blobs = state.blobs
+                let blobs = state.blobs(for: member)
                 return try actions.stored(blobs.blob(parameters[1]), in: blobs)
             })
     }
@@ -74,7 +74,7 @@ extension Call {
     func blobList() throws(Refusal) -> Answer {
         let after = try query("after") ?? ""
         let limit = try limit()
-        let store = try account().read { $0.blobs }
+        let store = try account().read { $0.blobs(for: member) }
         let names = store.names().filter { after.utf8.lexicographicallyPrecedes($0.utf8) }
         let page = names.prefix(limit)
         let list = page.compactMap { name -> JSONTree? in

@@ -21,6 +21,12 @@ enum Control {
             case ("DELETE", "/_mock/log"):
                 service.log.clear()
                 return Answer(204)
+            case ("POST", "/_mock/lies"):
+                try lie(incoming, service)
+                return Answer(204)
+            case ("DELETE", "/_mock/lies"):
+                tellTheTruth(service)
+                return Answer(204)
             case ("POST", "/_mock/open"):
                 // The gate of `?gate=NAME`, or the one that `stall` has when it names none.
                 service.faults.gate(query("gate", incoming) ?? "stall").open()

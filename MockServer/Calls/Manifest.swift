@@ -13,7 +13,7 @@ extension Call {
         }
         // Cut out under the lock, so that no push has to copy the list because somebody reads it.
         var (shown, head) = try account().read { state in
-            let manifest = state.truth
+            let manifest = state.manifest(for: member)
             let entries = manifest.entries
             return (
                 entries.page(after: page?.seq ?? after, page?.id, limit: limit), manifest.head
@@ -63,7 +63,7 @@ extension Call {
             guard let id = EntryID(text) else { throw .badRequest("id is not 32 hex digits") }
             ids.insert(id)
         }
-        let found = try account().read { $0.truth.entries.find(ids) }
+        let found = try account().read { $0.manifest(for: member).entries.find(ids) }
         return Answer(
             200, headers: [Header("Content-Type", "application/json")],
             body: PageBytes(before: "{\"entries\":[", found, after: "]}"))
@@ -74,7 +74,7 @@ extension Call {
         let after = try number("after") ?? 0
         let wait = Double(min(try number("wait") ?? 0, 50))
         let (head, seq) = try account().read { state in
-            let shown = state.truth
+            let shown = state.manifest(for: member)
             return (shown.head, shown.headSeq)
         }
         if let head, seq > after { return .answer(.json(["head": .string(head)])) }

@@ -3,7 +3,7 @@ extension Call {
     func push() throws(Refusal) -> Answer {
         let account = try account()
         let push = try Push(body(), account: account.accountId)
-        try account.take(push)
+        try account.take(push, from: member)
         return .json(["seq": .string(String(push.head.seq))])
     }
 }

@@ -99,8 +99,8 @@ import Testing
         ]
         do {
             let account = try folders.open()
-            try account.take(Self.push(heads[0], [(3, 1), (1, 2)]))
-            try account.take(Self.push(heads[1], [(3, 2)]))
+            try account.take(Self.push(heads[0], [(3, 1), (1, 2)]), from: nil)
+            try account.take(Self.push(heads[1], [(3, 2)]), from: nil)
             try Self.put("new", bytes, account)
             try Self.put("brief", bytes, account)
             for name in ["brief", "old"] { try account.delete(name) }
@@ -129,6 +129,9 @@ import Testing
         #expect(try account.pause(hold, now: 0))
         #expect(
             try account.read { try $0.blobs.blob("half").bytes.bytes() } == Array(bytes[..<100]))
+        // The old heads are known as well, for lies.
+        try account.tell(.rolledBack(2))
+        #expect(account.read { $0.manifest(for: nil).head } == heads[0])
         #expect(try folders.untouched() == before)
     }
 
@@ -150,7 +153,7 @@ import Testing
             try server.service.registry.create(seed)
             let account = try #require(server.account("new"))
             try account.take(
-                Push(TestServer.push(head, [(1, 1)]), account: TestServer.id(77)))
+                Push(TestServer.push(head, [(1, 1)]), account: TestServer.id(77)), from: nil)
         }
         let data = try DataFolder(folders.data)
         let server = try Server(accounts: [folders.account], data: data)
@@ -203,6 +206,9 @@ import Testing
             let answer = try await call(server, ["-d", body, "/v1/sessions/refresh"])
             #expect(answer.status == status)
         }
+        try #require(server.account("demo")).tell(.neverUsed, to: .device("phone"))
+        let bearer = "Authorization: Bearer \(tokens[0])"
+        #expect(try await call(server, ["-H", bearer, "/v1/manifest"]).json["head"] == .null)
     }
 
     @Test func `one server at a time has the folder`() throws {
@@ -215,7 +221,7 @@ import Testing
     @Test func `pushes that do not follow the account folder are refused at the start`() throws {
         let folders = try Folders()
         try folders.open().take(
-            Self.push(Self.head(after: Folders.head, count: 3), [(3, 1)]))
+            Self.push(Self.head(after: Folders.head, count: 3), [(3, 1)]), from: nil)
         let file = folders.account.appendingPathComponent("account.json")
         let text = try String(contentsOf: file, encoding: .utf8)
         let other = Self.head(after: Self.head(after: Folders.head, count: 9), count: 9)
@@ -230,7 +236,7 @@ import Testing
         let newKeys = [KeyRing.Record(epoch: 1, record: TestServer.record(2, ops: 5))]
         /// What clients ask for, one after the other.
         let requests: [@Sendable (ServedAccount) throws -> Void] = [
-            { try $0.take(Self.push(head, [(3, 1), (1, 2)])) },
+            { try $0.take(Self.push(head, [(3, 1), (1, 2)]), from: nil) },
             { try Self.put("new", bytes, $0) },
             { account in
                 let hold = try account.resume("half", length: 60, offset: 0, .init(), now: 1e12)
@@ -248,7 +254,7 @@ import Testing
                     ifMatch: "\"keys-1\"")
             },
             { try $0.delete("new") }, { try $0.delete("old") },
-            { try $0.take(Self.push(after, [(3, 2)])) },
+            { try $0.take(Self.push(after, [(3, 2)]), from: nil) },
         ]
         var last = 0
         var isDone = false
