@@ -144,6 +144,7 @@ extension SyncEngine {
         let unavailable = (tallies[.blobsFailed] ?? 0) + addressless + max(overlaid, 0)
         var flags: [String] = []
         if cursor.mismatch != nil { flags.append("headMismatch") }
+        if try await catalog.isImported() { flags.append("imported") }
         if try await catalog.heldDeletions() > 0 { flags.append("heldDeletions") }
         return EngineStatus(
             account: account, server: server, head: cursor.after,

@@ -158,7 +158,9 @@ public actor SyncEngine {
                 account: opened.scope.account, keys: try await accountKeys(), catalog: catalog,
                 remote: try await opened.remote(), policy: configuration.policy,
                 clock: configuration.clock)
-            pass.floor = await opened.verifiedHead()
+            pass.floor = Head.newer(
+                await opened.verifiedHead(),
+                try await catalog.authenticImportedHead(opened.scope.account, pass.keys))
             pass.paging = configuration.paging
             if let progress {
                 pass.progress = { done, total in
@@ -183,6 +185,8 @@ public actor SyncEngine {
     /// The account's key, if it opens what it opened before.
     private func accountKeys() async throws(SyncError) -> AccountKeys {
         let keys = try await opened.keys()
+        // What came from a file proves nothing about a key.
+        guard try await !catalog.isImported() else { return keys }
         let rows = try await catalog.attachments(after: .start, type: nil, limit: 8)
         guard let row = rows.first(where: { $0.ref != nil }), let ref = row.ref else { return keys }
         // Every address in the catalog unwrapped when it came.

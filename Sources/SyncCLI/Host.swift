@@ -67,6 +67,9 @@ enum Host {
         return Terminal.isTerminal(stream) ? Terminal.width(of: stream) ?? 80 : nil
     }
 
+    /// Where standard input is to be opened as a file.
+    static let inputPath = "/dev/stdin"
+
     static var inputIsTerminal: Bool { Terminal.isInputTerminal }
 
     /// Asks at the terminal, which does not show the answer.

@@ -58,16 +58,19 @@ struct CatalogCheck {
             SELECT coalesce(sum((thumb_size + 4095) / 4096 * 4096), 0) FROM attachment
             WHERE thumb_state = 2 AND thumb_cloud_blob_ref IS NOT NULL
             """
+        case .unconfirmed: "SELECT count(*) FROM entry WHERE epoch < 0"
         }
     }
 
-    /// The sum over all entries, those that wait in the place of what they replace.
+    /// The sum over all entries, those that wait in the place of what they replace, and without
+    /// those that only a file has.
     func recountDigest() throws -> (digest: SetDigest, count: Int64) {
         var digest = SetDigest()
         var count: Int64 = 0
         let leaves = try catalog.prepare(
             """
-            SELECT leaf FROM entry WHERE entry_id NOT IN (SELECT entry_id FROM staged)
+            SELECT leaf FROM entry
+            WHERE epoch > 0 AND entry_id NOT IN (SELECT entry_id FROM staged)
             UNION ALL SELECT leaf FROM staged
             """)
         while try leaves.step() {

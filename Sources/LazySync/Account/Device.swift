@@ -77,6 +77,8 @@ struct Device: Sendable {
             }
             do {
                 let held = try lock.lock(.shared)
+                // An import has the lock alone, so what is there is of one that was killed.
+                try ImportPass.clearUp(places)
                 let catalog = try Catalog.open(
                     places, create: create ? account : nil, isExclusive: false)
                 return (catalog, held)

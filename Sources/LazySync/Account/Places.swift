@@ -55,6 +55,8 @@ struct AccountPlaces: Sendable, Hashable {
     let keyFile: String
 
     var catalog: String { data + "/catalog.sqlite" }
+    /// A catalog that is being made of a file.
+    var importing: String { data + "/catalog.importing" }
     var locks: String { data + "/locks" }
     var blobs: String { cache + "/blobs" }
     var thumbnails: String { cache + "/thumbnails" }

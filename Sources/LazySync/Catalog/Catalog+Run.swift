@@ -46,11 +46,13 @@ extension Catalog {
     }
 
     /// Applies pages and moves the cursor, all in one transaction.
+    ///
+    /// `opener` proves the addresses that came from a file and that no entry replaces.
     func apply(
-        _ batches: [EntryBatch], next: ManifestPlace
+        _ batches: [EntryBatch], next: ManifestPlace, proving opener: RefOpener? = nil
     ) async throws(SyncError) {
         try await write("store a page") { connection in
-            var store = try EntryStore(connection)
+            var store = try EntryStore(connection, proving: opener)
             try store.apply(batches)
             try store.save()
             try connection.savePlace(next)
@@ -58,9 +60,11 @@ extension Catalog {
     }
 
     /// Applies entries that were asked for by id, in place of those that wait.
-    func apply(again batch: EntryBatch, for ids: [EntryID]) async throws(SyncError) {
+    func apply(
+        again batch: EntryBatch, for ids: [EntryID], proving opener: RefOpener? = nil
+    ) async throws(SyncError) {
         try await write("store entries") { connection in
-            var store = try EntryStore(connection)
+            var store = try EntryStore(connection, proving: opener)
             for id in ids { try store.unstage(id) }
             try store.apply([batch])
             try store.save()
@@ -75,7 +79,8 @@ extension Catalog {
         try await write("check the head") { connection in
             var store = try EntryStore(connection)
             let cursor = try connection.cursor()
-            if let problem = Self.problem(head, cursor.verified, store, account, keys) {
+            let imported = try connection.importedHead()
+            if let problem = Self.problem(head, cursor.verified, imported, store, account, keys) {
                 let suspects = try connection.stagedIDs(
                     verified: false, readable: false, limit: 1_000)
                 return RunResult(mismatch: problem, suspects: suspects, heldDeletions: 0)
@@ -85,6 +90,10 @@ extension Catalog {
             let items = try connection.tally(.items)
             let isHeld = BulkGuard.holds(deletions: waiting, of: items)
             if waiting > 0, !isHeld { _ = try store.deleteBuried() }
+            if imported != nil {
+                try store.deleteUnconfirmed()
+                try connection.prepare(.clearImported).run()
+            }
             try store.save()
             let save = try connection.prepare(.saveVerifiedHead)
             if let head { save.bind(blob: head.bytes.span, at: 1) }
@@ -128,10 +137,12 @@ extension Catalog {
     }
 
     private static func problem(
-        _ head: Head?, _ verified: Head?, _ store: EntryStore, _ account: AccountID,
-        _ keys: AccountKeys
+        _ head: Head?, _ verified: Head?, _ imported: ImportedHead?, _ store: EntryStore,
+        _ account: AccountID, _ keys: AccountKeys
     ) -> String? {
         guard let head else {
+            // An empty account is no reason to drop what a file brought.
+            if imported?.isOfNothing == false { return "the server has no head for this account" }
             if verified != nil { return "the server has no head where there was one" }
             return store.entries == 0 ? nil : "entries without a head"
         }

@@ -22,7 +22,7 @@ final class Catalog: Sendable {
     ) throws -> Catalog {
         let connection = try migrator.open(
             places.catalog, create: account != nil, isExclusive: isExclusive)
-        if let account { try makeAccount(account, connection) }
+        if let account { try connection.makeAccount(account) }
         try connection.execute(tuning)
         return Catalog(places, reader: connection)
     }
@@ -81,6 +81,16 @@ final class Catalog: Sendable {
         }
     }
 
+    /// A connection for reading, for who must not keep others waiting.
+    func alone(_ label: String) async throws -> Database {
+        // Where the first one could only be opened for reading, so can this one.
+        let isReadOnly = await reader.perform { $0.isReadOnly }
+        let connection = try Connection(
+            path: path, mode: isReadOnly ? .immutable : .readWrite, checkpointsOnClose: false)
+        try connection.execute(Self.tuning)
+        return Database(connection, label: label)
+    }
+
     private func opened() throws(SQLiteError) -> Database {
         try writer.withLock { (database) throws(SQLiteError) in
             if let database { return database }
@@ -90,16 +100,6 @@ final class Catalog: Sendable {
             }
             database = opened
             return opened
-        }
-    }
-
-    private static func makeAccount(_ account: AccountID, _ connection: Connection) throws {
-        try connection.transaction(.immediate) {
-            let known = try connection.prepare(.account)
-            if try known.step() { return }
-            let insert = try connection.prepare(.insertAccount)
-            insert.bind(blob: account.bytes.span, at: 1)
-            try insert.run()
         }
     }
 
@@ -116,4 +116,24 @@ final class Catalog: Sendable {
         PRAGMA cache_size = -24576;
         PRAGMA wal_autocheckpoint = 16000;
         """
+}
+
+extension Connection {
+    /// Makes the row of the account, in a catalog that has none.
+    func makeAccount(_ account: AccountID) throws {
+        try transaction(.immediate) {
+            let known = try prepare(.account)
+            if try known.step() { return }
+            let insert = try prepare(.insertAccount)
+            insert.bind(blob: account.bytes.span, at: 1)
+            try insert.run()
+        }
+    }
+
+    /// Whether there is any entry, shown or waiting.
+    func hasEntries() throws -> Bool {
+        let account = try prepare(.account)
+        guard try account.step() else { throw CatalogDamage(what: "no account") }
+        return try account.int(3) > 0 || tally(.unconfirmed) > 0
+    }
 }

@@ -17,6 +17,15 @@ struct EntryStatements {
         let version: UInt64
         let kind: EntryFacts.Kind
         let leaf: SetDigest
+        /// Whether the server sent it; else it came from a file, and the digest does not count it.
+        let isConfirmed: Bool
+
+        /// What the digest counts for it.
+        var counted: SetDigest? { isConfirmed ? leaf : nil }
+
+        /// Whether a version from the server takes its place: a newer one, or over what came from a
+        /// file, any.
+        func isBelow(_ version: UInt64) -> Bool { !isConfirmed || version > self.version }
     }
 
     /// What an item has and a tombstone does not.
@@ -47,7 +56,8 @@ struct EntryStatements {
         }
         return Known(
             row: entryByID.int(0), version: UInt64(bitPattern: entryByID.int(1)),
-            kind: entryByID.int(2) == 0 ? .live : .tombstone, leaf: leaf)
+            kind: entryByID.int(2) == 0 ? .live : .tombstone, leaf: leaf,
+            isConfirmed: entryByID.int(4) > 0)
     }
 
     /// Inserts an entry that is not here; nil, and nothing done, if it is.

@@ -15,6 +15,8 @@ struct EntryStore {
     var hasStaged: Bool
     /// Whether new attachments are pinned.
     private let pinsAll: Bool
+    /// Proves addresses that came from a file; without it, none of them is kept.
+    private var opener: RefOpener?
     private var arrivals: [NewAttachment] = []
 
     /// An attachment of an item that was not here before.
@@ -27,8 +29,9 @@ struct EntryStore {
     }
 
     /// Reads where the catalog stands.
-    init(_ connection: Connection) throws {
+    init(_ connection: Connection, proving opener: RefOpener? = nil) throws {
         self.connection = connection
+        self.opener = opener
         let account = try connection.prepare(.account)
         guard try account.step(), let digest = SetDigest(bytes: account.blob(2).span) else {
             throw CatalogDamage(what: "no account")
@@ -61,10 +64,10 @@ struct EntryStore {
                 case .unreadable(let sealed):
                     try unstage(change.facts.id)
                     let here = try statements.row(change.facts.id)
-                    guard change.facts.version > here?.version ?? 0 else { continue }
+                    guard here?.isBelow(change.facts.version) != false else { continue }
                     let payloads = batches[batch].payloads
                     try stage(
-                        change, replacing: here?.leaf,
+                        change, replacing: here?.counted,
                         sealed: payloads.bytes.span.extracting(sealed))
                 }
             }
@@ -100,19 +103,20 @@ struct EntryStore {
         // The item may have come in this very transaction.
         try insertArrivals(batches, statements)
         guard let here = try statements.row(change.facts.id),
-            change.facts.version > here.version
+            here.isBelow(change.facts.version)
         else { return }
         let row = here.row
-        digest -= here.leaf
-        digest += change.leaf
+        count(change, over: here)
         if here.kind == .tombstone { tally[.items] += 1 }
         var known = try statements.attachments(of: row)
         try statements.update(row, change, fields, text)
         for attachment in batch.payloads.attachments[payload.attachments] {
             let old = known.removeValue(forKey: attachment.id)
-            let merged = MergedAttachment(attachment, over: old, in: text)
+            let base = here.isConfirmed ? old : proved(old, attachment, of: change.facts.id)
+            let merged = MergedAttachment(attachment, over: base, in: text)
             try statements.write(
-                merged, attachment, over: old, in: row, createdAt: createdAt, pinned: pinsAll, text)
+                merged, attachment, over: base, in: row, createdAt: createdAt, pinned: pinsAll, text
+            )
             if let old {
                 tally.count(old.address, old.thumbnail, bytes: old.thumbnailDiskBytes, -1)
                 if !merged.keepsBytes { try dropOriginal(of: old) }
@@ -123,6 +127,37 @@ struct EntryStore {
             tally.count(merged.address, merged.thumbnail, bytes: bytes, 1)
         }
         for old in known.values { try remove(old, statements) }
+    }
+
+    /// Counts an entry in the place of the one that was here.
+    private mutating func count(_ change: EntryBatch.Change, over here: EntryStatements.Known) {
+        if let counted = here.counted {
+            digest -= counted
+        } else {
+            entries += 1
+            tally[.unconfirmed] -= 1
+        }
+        digest += change.leaf
+    }
+
+    /// An attachment that came from a file, with those of its addresses that the new one would
+    /// keep only if they unwrap: nobody has looked at them yet.
+    private mutating func proved(
+        _ old: KnownAttachment?, _ new: EntryPayload.Attachment, of entry: EntryID
+    ) -> KnownAttachment? {
+        guard let old else { return nil }
+        func holds(_ ref: CloudBlobRef?, _ role: BlobRole) -> CloudBlobRef? {
+            guard let ref,
+                opener?.isValid(ref.packed.span, entry: entry, attachment: new.id, role: role)
+                    == true
+            else { return nil }
+            return ref
+        }
+        // The server's own address replaces what is here anyway, and only names are compared.
+        return old.with(
+            ref: new.ref.isPacked ? old.ref : holds(old.ref, .original),
+            thumbnailRef: new.thumb?.ref.isPacked == true
+                ? old.thumbnailRef : holds(old.thumbnailRef, .thumbnail))
     }
 
     /// Inserts the attachments of new items, in the order of their ids.
@@ -174,18 +209,18 @@ struct EntryStore {
         try unstage(change.facts.id)
         let here = try statements.row(change.facts.id)
         if let here {
-            guard change.facts.version > here.version else { return }
+            guard here.isBelow(change.facts.version) else { return }
             guard here.kind == .tombstone else {
-                try stage(change, replacing: here.leaf, sealed: nil)
+                try stage(change, replacing: here.counted, sealed: nil)
                 return
             }
-            digest -= here.leaf
+            count(change, over: here)
             try statements.update(here.row, change, nil, Span())
         } else {
             _ = try statements.insert(change, nil, Span())
             entries += 1
+            digest += change.leaf
         }
-        digest += change.leaf
     }
 
     /// Carries out the tombstones that a verified head covers; how many.
@@ -201,9 +236,33 @@ struct EntryStore {
             try statements.update(here.row, change, nil, Span())
             try run(.unstage, change.facts.id)
             tally[.items] -= 1
+            if !here.isConfirmed { tally[.unconfirmed] -= 1 }
             count += 1
         }
         return count
+    }
+
+    /// Removes what came from a file and what a verified head shows to be none of the account's.
+    ///
+    /// An entry whose tombstone is held waits with it.
+    mutating func deleteUnconfirmed() throws {
+        let statements = try EntryStatements(connection)
+        let delete = try connection.prepare(.deleteEntry)
+        var last: Int64 = 0
+        while true {
+            let rows = try connection.unconfirmed(after: last, limit: 1_000)
+            guard let end = rows.last else { return }
+            last = end.row
+            for (row, id, isItem) in rows where try !isStaged(id) {
+                for old in try statements.attachments(of: row).values {
+                    try remove(old, statements)
+                }
+                delete.bind(row, at: 1)
+                try delete.run()
+                if isItem { tally[.items] -= 1 }
+                tally[.unconfirmed] -= 1
+            }
+        }
     }
 
     private func nextBuried() throws -> EntryBatch.Change? {

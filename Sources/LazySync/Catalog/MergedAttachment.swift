@@ -10,6 +10,13 @@ struct KnownAttachment: Sendable {
     let thumbnailSize: Int64
     let thumbnailRef: CloudBlobRef?
 
+    /// The same with other addresses.
+    func with(ref: CloudBlobRef?, thumbnailRef: CloudBlobRef?) -> KnownAttachment {
+        KnownAttachment(
+            row: row, size: size, address: address, ref: ref, thumbnail: thumbnail,
+            thumbnailSize: thumbnailSize, thumbnailRef: thumbnailRef)
+    }
+
     /// What a thumbnail of its own takes on the disk, if it is here.
     var thumbnailDiskBytes: Int64 {
         thumbnailRef == nil ? 0 : DiskCost.file(thumbnailSize)

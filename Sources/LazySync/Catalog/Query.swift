@@ -35,7 +35,7 @@ enum Query: String, CaseIterable {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
         ON CONFLICT(entry_id) DO NOTHING
         """
-    case entryByID = "SELECT id, version, kind, leaf FROM entry WHERE entry_id = ?1"
+    case entryByID = "SELECT id, version, kind, leaf, epoch FROM entry WHERE entry_id = ?1"
     case updateEntry = """
         UPDATE entry SET version = ?2, epoch = ?3, kind = ?4, leaf = ?5, order_key = ?6,
             title = ?7, text = ?8, created = ?9, modified = ?10, payload = ?11
@@ -82,6 +82,32 @@ enum Query: String, CaseIterable {
         """
     case countStaged = "SELECT count(*) FROM staged WHERE verified = ?1 AND readable = ?2"
     case verifyStaged = "UPDATE staged SET verified = 1 WHERE verified = 0"
+
+    // MARK: Files
+
+    case exportedEntries = """
+        SELECT id, entry_id, version, abs(epoch), kind, leaf, title, text, created, modified,
+            payload
+        FROM entry WHERE entry_id > ?1 ORDER BY entry_id
+        """
+    case exportedAttachments = """
+        SELECT attachment_id, position, name, type, size, address, cloud_blob_ref, thumb_state,
+            thumb_type, thumb_size, thumb_cloud_blob_ref
+        FROM attachment WHERE entry = ?1 ORDER BY position
+        """
+    case exportedStaged = """
+        SELECT entry_id, version, epoch, kind, leaf, sealed FROM staged
+        WHERE entry_id > ?1 ORDER BY entry_id
+        """
+    case imported = "SELECT code FROM condition WHERE reason = 'imported'"
+    case setImported = """
+        INSERT INTO condition(reason, code, last_attempt) VALUES ('imported', ?1, 0)
+        """
+    case clearImported = "DELETE FROM condition WHERE reason = 'imported'"
+    case unconfirmed = """
+        SELECT id, entry_id, kind FROM entry WHERE id > ?1 AND epoch < 0 ORDER BY id LIMIT ?2
+        """
+    case deleteEntry = "DELETE FROM entry WHERE id = ?1"
 
     // MARK: Lists
 

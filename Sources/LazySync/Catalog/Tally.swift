@@ -11,6 +11,8 @@ struct Tally {
         case blobsHere, blobsFailed
         /// What originals may take on the disk, and what thumbnails of their own take.
         case cacheBytes, thumbnailBytes
+        /// Entries that came from a file and that the server has not sent since.
+        case unconfirmed
 
         /// The name in the catalog.
         var stored: String { "\(self)" }

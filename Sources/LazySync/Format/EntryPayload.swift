@@ -12,6 +12,11 @@ struct EntryPayload: Sendable, Equatable {
         case invalid
         /// It parses; whether its key unwraps is another question. Where its packed form is.
         case packed(Range<Int>)
+
+        /// Whether it is an address that parses.
+        var isPacked: Bool {
+            if case .packed = self { true } else { false }
+        }
     }
 
     /// The small picture of an attachment, a blob of its own.

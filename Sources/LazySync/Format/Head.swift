@@ -67,6 +67,12 @@ struct Head: Sendable, Equatable {
         }
     }
 
+    /// The one of two heads with the higher seq, the first if both have the same.
+    static func newer(_ first: Head?, _ second: Head?) -> Head? {
+        guard let first, let second else { return first ?? second }
+        return second.seq > first.seq ? second : first
+    }
+
     private static func mac(
         _ start: Span<UInt8>, digest: SetDigest, keys: AccountKeys
     ) -> InlineArray<32, UInt8> {

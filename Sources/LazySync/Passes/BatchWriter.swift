@@ -1,13 +1,15 @@
 /// Stores decoded pages, a few a transaction, while the next ones are decoded.
 struct BatchWriter {
     private let catalog: Catalog
+    private let opener: RefOpener
     private var waiting: [EntryBatch] = []
     private var count = 0
     private var next = ManifestPlace(after: 0)
     private var storing: Task<Void, any Error>?
 
-    init(catalog: Catalog) {
+    init(catalog: Catalog, proving opener: RefOpener) {
         self.catalog = catalog
+        self.opener = opener
     }
 
     /// Takes a page; begins to store when `limit` entries have come together.
@@ -32,7 +34,9 @@ struct BatchWriter {
         let (batches, next) = (waiting, next)
         waiting = []
         count = 0
-        storing = Task { [catalog] in try await catalog.apply(batches, next: next) }
+        storing = Task { [catalog, opener] in
+            try await catalog.apply(batches, next: next, proving: opener)
+        }
     }
 
     private mutating func settle() async throws {

@@ -92,7 +92,8 @@ struct RestorePass {
         var pages = PageSource(
             remote: remote, policy: policy, clock: clock, after: start.after,
             limit: paging.pageEntries)
-        var writer = BatchWriter(catalog: catalog)
+        var writer = BatchWriter(
+            catalog: catalog, proving: RefOpener(keys: keys, account: account))
         defer { pages.cancel() }
         var place = start
         var seen: Set<String> = start.page.map { [$0] } ?? []
@@ -101,7 +102,7 @@ struct RestorePass {
         do {
             while true {
                 let (envelope, batch) = try await read(
-                    place.page, &pages, newest(verified, floor), reader, &outcome)
+                    place.page, &pages, Head.newer(verified, floor), reader, &outcome)
                 pages.expect(envelope.next)
                 outcome.head = envelope.head
                 entries += batch.changes.count
@@ -162,11 +163,6 @@ struct RestorePass {
 
     // MARK: The head
 
-    private func newest(_ verified: Head?, _ floor: Head?) -> Head? {
-        guard let verified, let floor else { return verified ?? floor }
-        return floor.seq > verified.seq ? floor : verified
-    }
-
     /// Checks the head; answers it if something has moved above it, and so what changed since is
     /// needed as well.
     private func finish(_ outcome: inout Outcome, _ verified: Head?) async throws -> Head? {
@@ -196,7 +192,8 @@ struct RestorePass {
             outcome.bytes += Int64(page.body.count)
             let batch = try reader.read(page, after: nil).batch
             seq = max(seq, batch.seq)
-            try await catalog.apply(again: batch, for: some)
+            try await catalog.apply(
+                again: batch, for: some, proving: RefOpener(keys: keys, account: account))
         }
         return seq
     }

@@ -62,6 +62,17 @@ extension File {
         }
     }
 
+    /// What comes next from the current position on, also of a pipe: at most `count` bytes, none
+    /// at the end.
+    package func readNext(upTo count: Int) throws(FileError) -> [UInt8] {
+        precondition(count > 0)
+        return try [UInt8](unsafeUninitializedCapacity: count) { buffer, used throws(FileError) in
+            used = try posix("read", path) {
+                Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            }
+        }
+    }
+
     /// Everything from the current position to the end, also of a pipe.
     ///
     /// - Throws: `tooLarge` as soon as there are more than `limit` bytes.

@@ -149,8 +149,9 @@ struct FileTests {
         try FileSystem.copy(source, to: scratch("b"), mode: 0o640)
         #expect(try DurableFile.read(scratch("b"), limit: 1 << 20) == bytes)
         #expect(try FileSystem.facts(scratch("b"))?.mode == 0o640)
-        let folder = try Directory.open(scratch.path)
-        try FileSystem.copyByRename(source, to: scratch("c"), in: folder, mode: 0o600)
+        let named = try NewFile(scratch("c"), mayBeNameless: false)
+        try FileSystem.fill(named.file, from: source)
+        try named.publish()
         #expect(try DurableFile.read(scratch("c"), limit: 1 << 20) == bytes)
         symlink("none", scratch("d"))
         for taken in ["b", "d"] {
@@ -159,9 +160,23 @@ struct FileTests {
             }
             #expect(error?.code == .exists)
             #expect(throws: FileError.self) {
-                try FileSystem.copyByRename(source, to: scratch(taken), in: folder, mode: 0o600)
+                try NewFile(scratch(taken), mayBeNameless: false).publish()
             }
         }
         #expect(scratch.names == ["a", "b", "c", "d"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a new file that is not published is not there`(mayBeNameless: Bool) throws {
+        try NewFile(scratch("a"), mayBeNameless: mayBeNameless).file.append([1, 2].span)
+        #expect(scratch.names == [])
+        let whole = try NewFile(scratch("a"), mayBeNameless: mayBeNameless)
+        try whole.file.append([1, 2, 3].span)
+        try whole.publish()
+        #expect(scratch.names == ["a"])
+        let file = try File(chosenByUser: scratch("a"))
+        #expect(try file.readNext(upTo: 2) == [1, 2])
+        #expect(try file.readNext(upTo: 2) == [3])
+        #expect(try file.readNext(upTo: 2) == [])
     }
 }
