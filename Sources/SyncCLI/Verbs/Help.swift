@@ -34,7 +34,7 @@ extension Verb {
 
     /// What `sync help` prints.
     static var overview: String {
-        let verbs = all.map { "  \($0.name.padded(to: 10))\($0.summary)" }
+        let verbs = all.map { "  \($0.name.padded(to: 15))\($0.summary)" }
         return """
             usage: sync VERB [ARGUMENTS] [OPTIONS]
 

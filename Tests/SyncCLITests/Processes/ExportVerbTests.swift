@@ -173,3 +173,28 @@ import Testing
         #expect(Set(device.files).isSubset(of: Device.empty), "\(device.files)")
     }
 }
+
+/// `import-legacy`, as far as it goes.
+@Suite(.timeLimit(.minutes(1))) struct `An old store` {
+    @Test func `a dry run says what would be imported, and nothing else is done`() async throws {
+        let scratch = try Scratch()
+        let (old, map) = (scratch["old.plist"], scratch["map.json"])
+        let value: [String: Any] = ["notes": [["name": "a", "x": 1], ["body": "b"]]]
+        let data = try PropertyListSerialization.data(
+            fromPropertyList: value, format: .binary, options: 0)
+        try data.write(to: old)
+        try Data(#"{"version":1,"arrays":[{"array":"notes","title":"name"}]}"#.utf8).write(to: map)
+        let words = ["import-legacy", old.path, "--map", map.path, "--home", scratch["home"].path]
+        let report = try await Command(words + ["--dry-run", "--json"]).result()
+        #expect(report.exit == 0)
+        #expect(try report.object["items"] as? Int == 1)
+        #expect(try report.object["imported"] as? Int == 0)
+        #expect(try report.object["unmapped"] as? [String: Int] == ["notes.x": 1, "notes.body": 1])
+        let refused = try await Command(words).result()
+        #expect(refused.exit == 4 && refused.error.contains("nothing was imported"))
+        #expect(try await Command(Array(words.prefix(2))).result().exit == 2)
+        try Data("not a store".utf8).write(to: old)
+        #expect(try await Command(words + ["--dry-run"]).result().exit == 2)
+        #expect(scratch.files(under: "home") == [])
+    }
+}
