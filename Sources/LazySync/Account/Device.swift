@@ -78,7 +78,7 @@ struct Device: Sendable {
             do {
                 let held = try lock.lock(.shared)
                 // An import has the lock alone, so what is there is of one that was killed.
-                try ImportPass.clearUp(places)
+                try places.clearUpImport()
                 let catalog = try Catalog.open(
                     places, create: create ? account : nil, isExclusive: false)
                 return (catalog, held)

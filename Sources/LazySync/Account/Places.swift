@@ -64,6 +64,16 @@ struct AccountPlaces: Sendable, Hashable {
     /// An empty file in each of the two folders: where it is missing, somebody emptied the cache.
     static let marker = ".lazysync"
 
+    /// What SQLite keeps beside a database; a journal only until it is in WAL mode.
+    static let sideFiles = ["-journal", "-wal", "-shm"]
+
+    /// Removes what an import left that was killed; the caller holds the account's lock.
+    func clearUpImport() throws(FileError) {
+        guard try FileSystem.facts(importing) != nil else { return }
+        // The file itself last: with it, the others are found again.
+        for suffix in Self.sideFiles + [""] { try FileSystem.remove(importing + suffix) }
+    }
+
     /// Makes the cache's folders, and refuses links in their place: what is written through one
     /// would not go at logout.
     func makeCacheFolders() throws(FileError) {

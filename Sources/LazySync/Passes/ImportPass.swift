@@ -14,15 +14,13 @@ struct ImportPass {
 
     /// Entries a transaction, and attachments that are as much work.
     private static let batchCount = 10_000
-    /// What SQLite keeps beside a database; a journal only until it is in WAL mode.
-    private static let sideFiles = ["-journal", "-wal", "-shm"]
 
     /// Reads the rest of the file.
     ///
     /// - Throws: `invalidInput` with the line that is wrong; `newerCatalog` and `notACatalog` for a
     ///   catalog that is there, unless `replacing`.
     func run(replacing: Bool) throws -> ImportReport {
-        try Self.clearUp(places)
+        try places.clearUpImport()
         let old = try standing()
         switch old {
         case .rows(let isWhole):
@@ -45,19 +43,12 @@ struct ImportPass {
             if case .free = old {} else { report.kept = try keepCopy() }
             try publish()
         } catch {
-            try? Self.clearUp(places)
+            try? places.clearUpImport()
             throw error
         }
         report.head = header.head?.seq ?? 0
         report.leftOut = lines.leftOut
         return report
-    }
-
-    /// Removes what an import left that was killed; the caller holds the account's lock.
-    static func clearUp(_ places: AccountPlaces) throws(FileError) {
-        guard try FileSystem.facts(places.importing) != nil else { return }
-        // The file itself last: with it, the others are found again.
-        for suffix in sideFiles + [""] { try FileSystem.remove(places.importing + suffix) }
     }
 
     // MARK: What is there
@@ -130,10 +121,13 @@ struct ImportPass {
     }
 
     private func publish() throws {
-        for suffix in Self.sideFiles { try FileSystem.remove(places.importing + suffix) }
+        for suffix in AccountPlaces.sideFiles { try FileSystem.remove(places.importing + suffix) }
         try File(places.importing, for: .readWrite).sync()
+        // The new catalog keeps no account of what the old one had fetched, and so it would never
+        // go: it comes again when it is opened.
+        for folder in [places.blobs, places.thumbnails] { try Directory.removeTree(folder) }
         // A log of the old catalog must not be replayed over the new one.
-        for suffix in Self.sideFiles + [".before", ".before.tmp"] {
+        for suffix in AccountPlaces.sideFiles + [".before", ".before.tmp"] {
             try FileSystem.remove(places.catalog + suffix)
         }
         try FileSystem.rename(places.importing, to: places.catalog)

@@ -19,7 +19,8 @@ extension Verb {
 
             options
               --replace           in the place of a catalog of a newer version or a damaged one, as after
-                                  a step back to an older program; a copy of the old file is kept
+                                  a step back to an older program; a copy of the old file is kept,
+                                  and opened files come again
 
             examples
               sync import catalog.jsonl
