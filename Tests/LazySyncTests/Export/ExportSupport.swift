@@ -37,6 +37,47 @@ struct ExportText {
     }
 }
 
+extension ExportText {
+    /// The file with a few changes, mostly with a last line that fits.
+    func mutated(_ random: inout SeededGenerator) -> [UInt8] {
+        var file = self
+        for _ in 0...Int.random(in: 0...2, using: &random) {
+            let index = Int.random(in: 0..<(file.lines.count - 1), using: &random)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: file.lines.remove(at: index)
+            case 1: file.lines.insert(file.lines[index], at: index)
+            case 2: file.lines.swapAt(index, file.lines.count / 2)
+            default: file.lines[index] = Self.mutated(file.lines[index], &random)
+            }
+        }
+        // Mostly with a digest that fits: else nothing behind it is tried.
+        guard Int.random(in: 0..<8, using: &random) > 0 else { return file.bytes }
+        return file.sealed
+    }
+
+    private static func mutated(_ line: String, _ random: inout SeededGenerator) -> String {
+        var bytes = Array(line.utf8)
+        guard !bytes.isEmpty else { return line }
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0:
+            bytes[place] = Array("0129aAzZ{}[]\",:-.e\\ ".utf8).randomElement(using: &random) ?? 0
+        case 1: bytes.remove(at: place)
+        case 2: bytes.insert(bytes[place], at: place)
+        case 3:
+            // Another digit for a digit: what passes the grammar and may pass the checks.
+            let digits = bytes.indices.filter { (0x30...0x39).contains(bytes[$0]) }
+            if let digit = digits.randomElement(using: &random) {
+                bytes[digit] = UInt8.random(in: 0x30...0x39, using: &random)
+            }
+        default:
+            let end = min(bytes.count, place + Int.random(in: 1...40, using: &random))
+            bytes.removeSubrange(place..<end)
+        }
+        return String(decoding: bytes, as: UTF8.self).replacing("\n", with: " ")
+    }
+}
+
 extension TestHome {
     /// Exports what is here.
     func export() async throws -> ExportText {

@@ -271,6 +271,31 @@ import Testing
         }
     }
 
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `whatever was changed in a file, a restore makes of it what the server has`(
+        seed: UInt64
+    ) async throws {
+        let (account, _) = TestAccount.ofAllKinds()
+        try await withHome(account) { home in
+            let engine = try await home.login()
+            _ = try await engine.restore(thumbnails: false)
+            let valid = try await home.export()
+            var random = SeededGenerator(seed: 1_000 + seed)
+            var taken = 0
+            for _ in 0..<60 where taken < 3 {
+                let other = try TestHome(beside: home)
+                guard (try? await other.importing(valid.mutated(&random))) != nil else { continue }
+                // Another account's id, name or server is no device of this account.
+                guard let copy = try? await other.login() else { continue }
+                taken += 1
+                #expect(try await copy.restore(thumbnails: false).verified, "seed \(seed)")
+                #expect(try await other.export().bytes == valid.bytes, "seed \(seed)")
+                try other.check()
+            }
+            #expect(taken > 0)
+        }
+    }
+
     @Test func `an export of a catalog that waits for its restore is the file again`() async throws
     {
         let (account, items) = Self.account()

@@ -239,7 +239,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         var taken = 0
         for round in 0..<40 {
-            let bytes = Self.mutated(valid, &random)
+            let bytes = valid.mutated(&random)
             let failure = try await Self.importing(bytes, "seed \(seed), round \(round)")
             guard let failure else {
                 taken += 1
@@ -249,45 +249,5 @@ import Testing
             #expect(failure.detail.hasPrefix("line "), "\(failure), seed \(seed), round \(round)")
         }
         #expect(taken < 40)
-    }
-
-    private static func mutated(
-        _ valid: ExportText, _ random: inout SeededGenerator
-    ) -> [UInt8] {
-        var file = valid
-        for _ in 0...Int.random(in: 0...2, using: &random) {
-            let index = Int.random(in: 0..<(file.lines.count - 1), using: &random)
-            switch Int.random(in: 0..<6, using: &random) {
-            case 0: file.lines.remove(at: index)
-            case 1: file.lines.insert(file.lines[index], at: index)
-            case 2: file.lines.swapAt(index, file.lines.count / 2)
-            default: file.lines[index] = mutated(file.lines[index], &random)
-            }
-        }
-        // Mostly with a digest that fits: else nothing behind it is tried.
-        guard Int.random(in: 0..<8, using: &random) > 0 else { return file.bytes }
-        return file.sealed
-    }
-
-    private static func mutated(_ line: String, _ random: inout SeededGenerator) -> String {
-        var bytes = Array(line.utf8)
-        guard !bytes.isEmpty else { return line }
-        let place = Int.random(in: 0..<bytes.count, using: &random)
-        switch Int.random(in: 0..<5, using: &random) {
-        case 0:
-            bytes[place] = Array("0129aAzZ{}[]\",:-.e\\ ".utf8).randomElement(using: &random) ?? 0
-        case 1: bytes.remove(at: place)
-        case 2: bytes.insert(bytes[place], at: place)
-        case 3:
-            // Another digit for a digit: what passes the grammar and may pass the checks.
-            let digits = bytes.indices.filter { (0x30...0x39).contains(bytes[$0]) }
-            if let digit = digits.randomElement(using: &random) {
-                bytes[digit] = UInt8.random(in: 0x30...0x39, using: &random)
-            }
-        default:
-            let end = min(bytes.count, place + Int.random(in: 1...40, using: &random))
-            bytes.removeSubrange(place..<end)
-        }
-        return String(decoding: bytes, as: UTF8.self).replacing("\n", with: " ")
     }
 }
