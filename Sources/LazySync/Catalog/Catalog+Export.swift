@@ -109,7 +109,7 @@ extension Connection {
         return found
     }
 
-    /// Hands out every entry in the order of ids, and then those that wait.
+    /// Hands out every entry in the order of ids, and then those that wait under a verified head.
     func forEachExported(_ body: (ExportLine) throws -> Void) throws {
         let entries = try prepare(.exportedEntries)
         let attachments = try prepare(.exportedAttachments)
@@ -129,6 +129,9 @@ extension Connection {
         }
         let staged = try prepare(.exportedStaged)
         staged.bind(blob: Span(), at: 1)
+        // What a run left that no head covers goes with the next one, and is no content; what a
+        // file brought is the file's.
+        staged.bind(try importedHead() == nil ? 0 : 1, at: 2)
         while try staged.step() {
             let (facts, leaf) = try staged.exportedFacts(from: 0)
             let sealed = staged.isNull(5) ? nil : staged.blob(5)

@@ -97,7 +97,7 @@ enum Query: String, CaseIterable {
         """
     case exportedStaged = """
         SELECT entry_id, version, epoch, kind, leaf, sealed FROM staged
-        WHERE entry_id > ?1 ORDER BY entry_id
+        WHERE entry_id > ?1 AND (verified = 1 OR ?2 = 1) ORDER BY entry_id
         """
     case imported = "SELECT code FROM condition WHERE reason = 'imported'"
     case setImported = """

@@ -60,6 +60,24 @@ import Testing
         }
     }
 
+    @Test func `what a run left that did not add up is not in it`() async throws {
+        let account = TestAccount()
+        let item = account.add("one", TestFile("a", "a"))
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.login()
+            _ = try await engine.restore()
+            let before = try await home.export().bytes
+            account.change(item.id) { $0.title = "two" }
+            account.push()
+            account.flip(item.id)
+            await #expect(throws: SyncError.self) { try await engine.restore() }
+            #expect(try home.number("SELECT count(*) FROM staged WHERE verified = 0") == 1)
+            let after = try await home.export().bytes
+            #expect(after == before)
+        }
+    }
+
     @Test func `nothing is written over, and what cannot be written leaves nothing`() async throws {
         try await withHome(TestAccount()) { home in
             let engine = try await home.login()
