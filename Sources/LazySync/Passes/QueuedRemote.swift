@@ -43,7 +43,9 @@ struct QueuedRemote: Remote {
         let result =
             await isResumable ? stoppable(request, sink, slot) : send(request, sink)
         await lane.queue.leave(slot)
-        return try result.get()
+        let head = try result.get()
+        if !isResumable, head.httpVersion >= .http2 { await lane.queue.useStreams() }
+        return head
     }
 
     /// Takes a slot at a moment when the host does not ask to wait.

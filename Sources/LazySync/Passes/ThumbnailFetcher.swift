@@ -20,8 +20,8 @@ struct ThumbnailFetcher {
     /// Told of the thumbnails that are done so far.
     var progress: @Sendable (Int) -> Void = { _ in }
 
-    /// Transfers at once; HTTP/1.1 gets as many connections.
-    static let concurrency = 16
+    /// Thumbnails that are under way at once, however few of them may send.
+    private static let fewest = 16
     /// The largest thumbnail that is fetched at all, in bytes.
     static let largest: UInt64 = 16 << 20
     private static let batch = 1_024
@@ -152,20 +152,23 @@ struct ThumbnailFetcher {
         var results: [ThumbnailResult] = []
         var rest = work[...]
         await withTaskGroup(of: One.self) { group in
-            for next in rest.prefix(Self.concurrency) {
-                group.addTask { await bring(next) }
-            }
-            rest = rest.dropFirst(Self.concurrency)
-            while let one = await group.next() {
+            var underWay = 0
+            while true {
+                // Not many more than may send: what waits there no longer goes in its order.
+                let slots = await lane.queue.slots(of: .thumbnail)
+                while underWay < max(slots, Self.fewest), outcome.stopped == nil, !Task.isCancelled,
+                    let next = rest.popFirst()
+                {
+                    group.addTask { await bring(next) }
+                    underWay += 1
+                }
+                guard let one = await group.next() else { return }
+                underWay -= 1
                 outcome.bytes += Int64(one.received)
                 if let result = one.result { results.append(result) }
                 if one.result != nil || one.isDone { outcome.done += 1 }
                 if let stopped = one.stopped { outcome.stopped = outcome.stopped ?? stopped }
                 progress(outcome.done)
-                guard outcome.stopped == nil, !Task.isCancelled, let next = rest.popFirst() else {
-                    continue
-                }
-                group.addTask { await bring(next) }
             }
         }
         return results

@@ -28,6 +28,9 @@ actor TransferQueue {
         var perHost = 32
         /// Of each priority, in its order: what is less urgent can never take all.
         var slots = [16, 4, 16, 4]
+        /// How many more thumbnails where requests are streams of one connection, which costs
+        /// neither side another one: nginx lets 128 in.
+        var moreStreams = 104
     }
 
     /// A transfer's place in the line, the same for all its requests.
@@ -69,7 +72,7 @@ actor TransferQueue {
         var stop: (@Sendable () -> Void)?
     }
 
-    private let limits: Limits
+    private var limits: Limits
     private let numbers = Locked(0)
     private var entries = 0
     private var waiters: [Waiter] = []
@@ -109,6 +112,20 @@ actor TransferQueue {
         guard let slot else { throw CancellationError() }
         return slot
     }
+
+    /// Lets more thumbnails go at once: the host takes requests as streams of one connection.
+    func useStreams() {
+        let more = limits.moreStreams
+        guard more > 0 else { return }
+        limits.moreStreams = 0
+        limits.total += more
+        limits.perHost += more
+        limits.slots[Priority.thumbnail.rawValue] += more
+        admit()
+    }
+
+    /// How many of a priority may be at it at once.
+    func slots(of priority: Priority) -> Int { limits.slots[priority.rawValue] }
 
     /// Gives a slot back.
     func leave(_ slot: Slot) {

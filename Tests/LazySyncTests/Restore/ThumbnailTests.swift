@@ -126,11 +126,9 @@ import Testing
             let asked = home.blobRequests.compactMap {
                 $0.path.split(separator: "/").last.map(String.init)
             }
-            let first = Set(asked.prefix(ThumbnailFetcher.concurrency))
-            #expect(
-                first
-                    == Set(
-                        items.suffix(ThumbnailFetcher.concurrency).compactMap { $0.thumbRecord() }))
+            let slots = TransferQueue.Limits().slots[TransferQueue.Priority.thumbnail.rawValue]
+            let first = Set(asked.prefix(slots))
+            #expect(first == Set(items.suffix(slots).compactMap { $0.thumbRecord() }))
         }
     }
 
