@@ -8,6 +8,8 @@ package struct FileError: Error, Sendable {
         /// A symbolic link, FIFO or device, somebody else's file, or a folder others may write to.
         case notOurs
         case locked, tooLarge
+        /// A name on another file system, where renaming does not reach.
+        case otherVolume
         /// The other end of a pipe is gone.
         case closed
         case io
@@ -64,6 +66,7 @@ extension FileError.Code {
         case EAGAIN: self = .locked
         case EFBIG, EOVERFLOW: self = .tooLarge
         case EPIPE: self = .closed
+        case EXDEV: self = .otherVolume
         default: self = .io
         }
     }
@@ -82,6 +85,7 @@ extension FileError.Code {
         case .locked: "in use"
         case .tooLarge: "too large"
         case .closed: "closed at the other end"
+        case .otherVolume: "on another file system"
         case .io: "failed"
         }
     }

@@ -57,6 +57,21 @@ package struct FileLock: Sendable {
         try acquire(kind, range, waits: true)
     }
 
+    /// Waits for the lock so long at the most, blocking the thread; `nil` if somebody stays in the
+    /// way.
+    package func lock(
+        _ kind: Kind, within milliseconds: UInt32
+    ) throws(FileError) -> Token? {
+        let pause: UInt32 = 10
+        var left = milliseconds
+        while true {
+            if let held = try tryLock(kind) { return held }
+            if left == 0 { return nil }
+            usleep(min(pause, left) * 1_000)
+            left -= min(pause, left)
+        }
+    }
+
     /// Waits for the lock and runs `body` under it; as `lock` does, it blocks the thread.
     package func holding<Result>(
         _ kind: Kind, _ range: Range<Int64> = whole, _ body: () throws -> Result
