@@ -4,6 +4,11 @@ internal import SyncPlatform
 public struct EngineConfiguration: Sendable {
     /// One folder for all files; nil for the user's XDG places.
     public var home: String?
+    /// The folder that several programs of one user share; nil for what `SYNC_CONTAINER` names.
+    ///
+    /// `home` wins over it. The catalog moves there once, with all that belongs to it; one whose
+    /// folder is not there is no reason to stop.
+    public var container: String?
     /// The most bytes a second that come in, for all transfers together; nil for no limit.
     public var limitRate: Int?
 
@@ -16,6 +21,9 @@ public struct EngineConfiguration: Sendable {
     /// Stands in for the cache's own room.
     var readingRoom: ReadingRoom?
     var limits = TransferQueue.Limits()
+    var environment: @Sendable (String) -> String? = System.environment
+    /// Called at each step of a move of the catalog, at which a test may want to end the process.
+    var reached: @Sendable (String) throws -> Void = { _ in }
 
     /// Uses the given home, or the user's own places.
     public init(home: String? = nil) {
@@ -23,7 +31,14 @@ public struct EngineConfiguration: Sendable {
     }
 
     func places() throws(SyncError) -> Places {
-        guard let home else { return try Places(environment: System.environment) }
+        guard let home else {
+            var places = try Places(environment: environment)
+            if let named = container ?? environment("SYNC_CONTAINER") {
+                // What is not there has no real path yet.
+                places.container = (try? FileSystem.realPath(named)) ?? named
+            }
+            return places
+        }
         guard !home.isEmpty else {
             throw SyncError(.invalidInput, "open the home", "the home's path is empty")
         }

@@ -11,12 +11,12 @@ extension SyncEngine {
     public static func login(
         _ request: LoginRequest, _ configuration: EngineConfiguration = EngineConfiguration()
     ) async throws(SyncError) -> SyncEngine {
-        let device = Device(places: try configuration.places(), random: configuration.random)
+        let device = try Device(configuration)
         let held = try device.lockSettings()
         defer { withExtendedLifetime(held) {} }
         var settings = try device.settingsForChange()
         let (request, base, client) = try connect(request, configuration)
-        if let active = settings.active {
+        if let active = settings.scope {
             guard active.name == request.account, active.server == base.string else {
                 throw SyncError(
                     .anotherAccount, "log in", "the account \(active.name) is open on this device")
@@ -26,7 +26,7 @@ extension SyncEngine {
         try await device.checkKeyStore(request.keyStore, settings)
         let login = Login(client: client, base: base, stallSeconds: configuration.stallSeconds)
         let result = try await login.run(request)
-        if let active = settings.active, active.account != result.account {
+        if let active = settings.scope, active.account != result.account {
             throw SyncError(
                 .mismatch, "log in", "the server has another account under the same name",
                 hint: "log out first; what is on this device goes with that")
@@ -34,12 +34,25 @@ extension SyncEngine {
         let scope = Settings.Scope(
             account: result.account, name: request.account, server: base.string,
             caFile: request.caFile, keyStore: request.keyStore)
+        if settings.scope == nil, settings.forgetting[result.account] != nil,
+            device.isLeft(result.account, settings)
+        {
+            throw SyncError(
+                .busy, "log in",
+                "the account is being forgotten, and another program is still at it",
+                hint: "close that program, then log in again")
+        }
         // What was left in another key store is forgotten as soon as that one is open.
-        let former = settings.active?.keyStore ?? settings.forgetting[result.account]
-        if former == nil { try device.mark(result.account, request.keyStore, &settings) }
+        let former = settings.scope?.keyStore ?? settings.forgetting[result.account]
+        if former == nil {
+            try device.mark(result.account, request.keyStore, &settings)
+        } else {
+            // The container too is noted before anything lies in it.
+            try settings.write(device.places.settings)
+        }
         let engine: SyncEngine
         do throws(SyncError) {
-            try prepare(scope, result, settings, device)
+            try prepare(scope, result, settings, device, isNew: former == nil)
             engine = try await open(scope, settings.installID, device, configuration, create: true)
         } catch {
             // If this does not work either, the next start does it.
@@ -96,14 +109,19 @@ extension SyncEngine {
 
     /// Puts keys, folders and the catalog in place.
     private static func prepare(
-        _ scope: Settings.Scope, _ result: Login.Result, _ settings: Settings, _ device: Device
+        _ scope: Settings.Scope, _ result: Login.Result, _ settings: Settings, _ device: Device,
+        isNew: Bool
     ) throws(SyncError) {
-        let places = device.places.account(scope.account)
+        let place = try device.locate(scope.account, create: true)
+        defer { withExtendedLifetime(place.hold) {} }
+        let places = place.places
         let keys = KeyStore.of(
             scope.keyStore, account: scope.account, installID: settings.installID, places: places)
         try SyncError.mapping("keep the account's key") {
             try Directory.make(places.locks)
             try Directory.make(places.cache)
+            // One that was left behind is of another installation, and would be refused.
+            if isNew { try device.removeKeyFile(places.keyFile) }
             try keys.write(.session, result.tokens.stored)
             var key = result.masterKey.withBytes { [UInt8](copying: $0) }
             defer { ConstantTime.wipe(&key) }
@@ -116,64 +134,83 @@ extension SyncEngine {
 
     /// Logs out the account that is open on this device, also if its catalog cannot be opened.
     ///
-    /// Answers its name, and whether the server could be told.
-    /// - Throws: `unavailable(.keyMissing)` if all is forgotten but what a locked key store holds.
+    /// Answers its name, and whether the server could be told. If nobody is logged in, it forgets
+    /// what is left of accounts that the settings do not know any more.
+    /// - Throws: `unavailable(.keyMissing)` if all is forgotten but what a locked key store holds;
+    ///   `busy` if another program does not stop: the next start goes on.
     public static func logout(
         _ configuration: EngineConfiguration = EngineConfiguration()
     ) async throws(SyncError) -> (account: String, isServerTold: Bool) {
-        let device = Device(places: try configuration.places(), random: configuration.random)
+        let device = try Device(configuration)
         guard let (scope, installID) = try device.activeScope() else {
-            throw SyncError(.notLoggedIn, "log out", "nobody is logged in")
+            return try await forgetLeftBehind(device)
         }
         do throws(SyncError) {
             let engine = try await open(scope, installID, device, configuration, create: false)
             return (engine.account, try await engine.logout())
         } catch  where error.code == .notACatalog {
             let account = OpenAccount(
-                scope, installID: installID, places: device.places.account(scope.account),
-                configuration: configuration, lock: nil)
-            let held = try device.lockSettings()
-            defer { withExtendedLifetime(held) {} }
-            var settings = try device.settingsForChange()
-            return (scope.name, try await forget(account, device, &settings))
+                scope, installID: installID,
+                place: CatalogPlace(places: device.places.account(scope.account)),
+                configuration: configuration, tenancy: Tenancy(nil))
+            return (scope.name, try await forget(account, device))
         }
+    }
+
+    /// Forgets what is left of accounts that the settings do not know any more.
+    private static func forgetLeftBehind(
+        _ device: Device
+    ) async throws(SyncError) -> (account: String, isServerTold: Bool) {
+        let nobody = SyncError(.notLoggedIn, "log out", "nobody is logged in")
+        if device.leftBehind(try device.settings()).isEmpty { throw nobody }
+        let held = try device.lockSettings()
+        defer { withExtendedLifetime(held) {} }
+        var settings = try device.settingsForChange()
+        let accounts = device.leftBehind(settings)
+        guard settings.scope == nil, !accounts.isEmpty else { throw nobody }
+        for account in accounts { settings.forgetting[account] = .file }
+        try settings.write(device.places.settings)
+        settings = try await device.forgetNow(settings)
+        guard settings.forgetting.keys.allSatisfy({ !accounts.contains($0) }) else {
+            throw stillInUse
+        }
+        return (accounts.map { "\($0)" }.sorted().joined(separator: ", "), false)
     }
 
     func forget() async throws(SyncError) -> Bool {
         try requireOpen("log out")
+        return try await Self.forget(opened, device) { await self.close() }
+    }
+
+    /// Forgets an account: the mark first, then the session, then what is on this device.
+    private static func forget(
+        _ account: OpenAccount, _ device: Device, close: () async -> Void = {}
+    ) async throws(SyncError) -> Bool {
         let held = try device.lockSettings()
         defer { withExtendedLifetime(held) {} }
         var settings = try device.settingsForChange()
+        let scope = account.scope
+        guard settings.scope?.account == scope.account else {
+            await close()
+            throw Tenancy.loggedOut("log out")
+        }
+        // Other programs see it and stop, as this one does.
+        try device.mark(scope.account, scope.keyStore, &settings)
         await close()
-        return try await Self.forget(opened, device, &settings)
+        let isServerTold = await endSession(try? await account.remote())
+        settings = try await device.forgetNow(settings)
+        guard settings.forgetting[scope.account] != nil else { return isServerTold }
+        if device.isLeft(scope.account, settings) { throw stillInUse }
+        throw SyncError(
+            .unavailable(.keyMissing), "log out",
+            "all of the account is gone but its keys, since the key store is locked or gone",
+            hint: "unlock it: the next sync removes them")
     }
 
-    /// Forgets an account; the caller holds the settings' lock.
-    private static func forget(
-        _ account: OpenAccount, _ device: Device, _ settings: inout Settings
-    ) async throws(SyncError) -> Bool {
-        let scope = account.scope
-        // Nobody may be at the account while its files go.
-        let alone = try SyncError.mapping("log out") {
-            try Directory.make(account.places.locks)
-            return try FileLock(path: account.places.locks + "/account").tryLock(.exclusive)
-        }
-        guard let alone else {
-            throw SyncError(
-                .busy, "log out", "another program is using the account",
-                hint: "close it and log out again; nothing was forgotten")
-        }
-        defer { withExtendedLifetime(alone) {} }
-        try device.mark(scope.account, scope.keyStore, &settings)
-        let isServerTold = await endSession(try? await account.remote())
-        try device.finishForgetting(&settings)
-        guard settings.forgetting[scope.account] == nil else {
-            throw SyncError(
-                .unavailable(.keyMissing), "log out",
-                "all of the account is gone but its keys, since the key store is locked or gone",
-                hint: "unlock it: the next sync removes them")
-        }
-        return isServerTold
+    private static var stillInUse: SyncError {
+        SyncError(
+            .busy, "log out", "the account is closed, but another program is still at its files",
+            hint: "close it: the next sync removes what is left")
     }
 
     private static func endSession(_ remote: (any Remote)?) async -> Bool {

@@ -10,7 +10,21 @@ extension SyncEngine {
         _ key: AttachmentKey, progress: (@Sendable (Int64, Int64) -> Void)? = nil
     ) async throws(SyncError) -> MaterializedFile {
         try requireOpen("open \(key.id)")
-        return try await materializer.file(key, watch: Self.watcher(progress))
+        return try await unlessLoggedOut { () async throws(SyncError) in
+            try await materializer.file(key, watch: Self.watcher(progress))
+        }
+    }
+
+    /// Says that the account was logged out where a logout has ended the work.
+    private func unlessLoggedOut<Result>(
+        _ body: () async throws(SyncError) -> Result
+    ) async throws(SyncError) -> Result {
+        do {
+            return try await body()
+        } catch {
+            if opened.tenancy.isClosed { throw Tenancy.loggedOut(error.operation) }
+            throw error
+        }
     }
 
     /// Asks again for an attachment that is unavailable, with a new request, and tells what came.
@@ -148,6 +162,8 @@ extension SyncEngine {
     }
 
     private func bringThumbnail(_ key: AttachmentKey) async throws(SyncError) -> MaterializedFile {
+        let tenant = try opened.enter("open a thumbnail")
+        defer { withExtendedLifetime(tenant) {} }
         let fetcher = try await thumbnailFetcher()
         while true {
             guard let row = try await catalog.attachment(key),

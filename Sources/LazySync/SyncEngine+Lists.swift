@@ -146,10 +146,14 @@ extension SyncEngine {
         if cursor.mismatch != nil { flags.append("headMismatch") }
         if try await catalog.isImported() { flags.append("imported") }
         if try await catalog.heldDeletions() > 0 { flags.append("heldDeletions") }
+        if let flag = opened.place.flag { flags.append(flag.rawValue) }
+        let settings = try? device.settings()
+        if !device.leftBehind(settings).isEmpty { flags.append("leftBehind") }
         return EngineStatus(
             account: account, server: server, head: cursor.after,
             verified: cursor.verified != nil && cursor.mismatch == nil,
             session: await opened.sessionState(), scope: opened.scope.account,
+            place: opened.place.isShared ? .shared : .private, folder: opened.places.data,
             schema: Int(Schema.steps.last?.version ?? 0),
             states: [
                 "remote": max(all - here - unavailable - pending, 0), "pending": pending,

@@ -23,10 +23,14 @@ public actor SyncEngine {
     nonisolated let broadcast: Broadcast
     nonisolated let schedule: RetrySchedule
     let desk = ThumbnailDesk()
-    private var pulling: Task<Void, any Error>?
+    var pulling: Task<Void, any Error>?
     var reads: [ReadKey: WeakReads] = [:]
     var openingThumbnails: [AttachmentKey: Task<MaterializedFile, any Error>] = [:]
-    private var isClosed = false
+    /// How to end what is going on, by numbers of its own.
+    var works: [Int: @Sendable () -> Void] = [:]
+    var workCount = 0
+    /// The settings as they were when they were last looked at.
+    var seenSettings: FileFacts?
 
     /// The account's name.
     public nonisolated var account: String { opened.scope.name }
@@ -39,9 +43,9 @@ public actor SyncEngine {
     public static func open(
         _ configuration: EngineConfiguration = EngineConfiguration()
     ) async throws(SyncError) -> SyncEngine {
-        let device = Device(places: try configuration.places(), random: configuration.random)
+        let device = try Device(configuration)
         guard let (scope, installID) = try device.activeScope() else {
-            throw SyncError(.notLoggedIn, "open the account", "nobody is logged in")
+            throw try device.nobodyIsLoggedIn("open the account")
         }
         return try await open(scope, installID, device, configuration, create: false)
     }
@@ -50,14 +54,15 @@ public actor SyncEngine {
         _ scope: Settings.Scope, _ installID: String, _ device: Device,
         _ configuration: EngineConfiguration, create: Bool
     ) async throws(SyncError) -> SyncEngine {
-        let (catalog, lock) = try device.openCatalog(scope.account, create: create)
+        let (catalog, tenancy, place) = try device.openCatalog(scope.account, create: create)
         let account = OpenAccount(
-            scope, installID: installID, places: device.places.account(scope.account),
-            configuration: configuration, lock: lock)
+            scope, installID: installID, place: place, configuration: configuration,
+            tenancy: tenancy)
         let engine = SyncEngine(account, catalog, device, configuration)
         await account.setPull { [weak engine] () async throws(SyncError) in
             try await engine?.pullOnce()
         }
+        await account.setOnLogout(device) { [weak engine] in await engine?.close() }
         return engine
     }
 
@@ -87,7 +92,8 @@ public actor SyncEngine {
     ///
     /// Nothing that happened before is sent: ask for the page first, then listen.
     public nonisolated func changes() -> AsyncStream<StateChange> {
-        broadcast.stream()
+        Task { [opened] in await opened.watchForLogout() }
+        return broadcast.stream()
     }
 
     /// Brings the catalog up to date: addresses only, and then thumbnails, newest first.
@@ -98,6 +104,14 @@ public actor SyncEngine {
     ///   answers do not add up, `tooManyDeletions` if a person should decide. What was stored stays.
     public func restore(
         thumbnails: Bool = true, progress: (@Sendable (RestoreProgress) -> Void)? = nil
+    ) async throws(SyncError) -> RestoreReport {
+        try await working("restore") { () async throws(SyncError) in
+            try await self.restoreHere(thumbnails: thumbnails, progress: progress)
+        }
+    }
+
+    private func restoreHere(
+        thumbnails: Bool, progress: (@Sendable (RestoreProgress) -> Void)?
     ) async throws(SyncError) -> RestoreReport {
         let clock = ContinuousClock()
         let start = clock.now
@@ -225,21 +239,6 @@ public actor SyncEngine {
         report.thumbnailsHere = count(.thumbnailsHere)
         report.thumbnailsFailed = count(.thumbnailsFailed)
         report.unreadable = try await catalog.unreadable()
-    }
-
-    // MARK: Closing
-
-    /// Whether the account was logged out through this engine; then nothing works any more.
-    func requireOpen(_ operation: String) throws(SyncError) {
-        if isClosed { throw SyncError(.notLoggedIn, operation, "the account was logged out") }
-    }
-
-    func close() async {
-        isClosed = true
-        broadcast.finish()
-        // Who waits there, be it for the end of a pause, waits for nothing now.
-        await opened.lane.queue.close()
-        await opened.close()
     }
 }
 

@@ -232,9 +232,10 @@ final class TestAccount {
 
     /// Seals bytes as a blob of their own, and answers its address.
     func upload(
-        _ content: [UInt8], _ entry: EntryID, _ attachment: AttachmentID, _ role: BlobRole
+        _ content: [UInt8], _ entry: EntryID, _ attachment: AttachmentID, _ role: BlobRole,
+        named name: RecordName? = nil
     ) -> TestItem.Ref {
-        let name = RecordName(random: random)
+        let name = name ?? RecordName(random: random)
         let (key, nonce) = (random.bytes(32), random.bytes(24))
         let blob = SealedBlob(
             contentKey: key.span, nonce: nonce.span, recordName: name.description.utf8Span.span)

@@ -13,9 +13,9 @@ extension TestHome {
         mayHaveLeftOvers: Bool = false, _ location: SourceLocation = #_sourceLocation
     ) throws {
         if !mayHaveLeftOvers { try checkNames(location) }
-        guard let settings = try Settings.read(places.settings), let active = settings.active
+        guard let settings = try Settings.read(places.settings), settings.active != nil
         else { return }
-        let places = places.account(active.account)
+        let places = try accountPlaces
         let locks = try FileLock(path: places.locks + "/transfers").lockedRanges()
         #expect(locks.isEmpty, "a transfer's lock is held", sourceLocation: location)
         let catalog = try Connection(

@@ -97,14 +97,15 @@ private func attachment(
     @Test func `a status counts all four states`() throws {
         let status = EngineStatus(
             account: "mina", server: "https://s", head: 4, verified: true, session: "active",
-            scope: try #require(AccountID("000000000000000000000000000000aa")), schema: 1,
-            states: ["here": 2],
+            scope: try #require(AccountID("000000000000000000000000000000aa")), place: .shared,
+            folder: "/c/a", schema: 1, states: ["here": 2],
             cache: CacheUse(
                 originals: 8, thumbnails: 2, limit: 20, isLimitChosen: true, pinned: 3),
             flags: ["headMismatch"])
         let expected = [
             #"{"account":"mina","server":"https://s","head":4,"verified":true,"#,
-            #""session":"active","scope":"000000000000000000000000000000aa","schema":1,"#,
+            #""session":"active","scope":"000000000000000000000000000000aa","place":"shared","#,
+            #""folder":"/c/a","schema":1,"#,
             #""states":{"remote":0,"pending":0,"here":2,"unavailable":0},"#,
             #""cache":{"bytes":10,"limit":20,"pinned":3,"originals":8,"thumbnails":2},"outbox":0,"#,
             #""flags":["headMismatch"]}"#,

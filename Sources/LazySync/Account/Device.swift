@@ -5,18 +5,46 @@ internal import SyncPlatform
 struct Device: Sendable {
     let places: Places
     let random: any RandomSource
+    var reached: @Sendable (String) throws -> Void = { _ in }
+    private let known = KnownSettings()
+
+    init(places: Places, random: any RandomSource) {
+        self.places = places
+        self.random = random
+    }
+
+    init(_ configuration: EngineConfiguration) throws(SyncError) {
+        self.init(places: try configuration.places(), random: configuration.random)
+        reached = configuration.reached
+    }
+
+    /// The settings as they are now; nil if there are none.
+    func settings() throws(SyncError) -> Settings? { try known.read(places.settings) }
+
+    /// Says that nobody is logged in, and what is left of whom.
+    func nobodyIsLoggedIn(_ operation: String) throws(SyncError) -> SyncError {
+        let left = leftBehind(try self.settings()).sorted()
+        guard let first = left.first else {
+            return SyncError(.notLoggedIn, operation, "nobody is logged in")
+        }
+        let name = left.count == 1 ? "account \(first)" : "\(left.count) accounts"
+        return SyncError(
+            .notLoggedIn, operation, "nobody is logged in, and there are files of \(name) here",
+            hint: "log in again to go on with them, or log out to remove them")
+    }
 
     /// The account whose catalog is to be opened; nil if nobody is logged in.
     ///
-    /// Finishes forgetting first, if a mark says that some account is to be forgotten.
+    /// Finishes forgetting first, if a mark says that some account is to be forgotten. Launch and
+    /// logout ask here, login asks `settingsForChange`; all go by `Settings.scope`.
     func activeScope() throws(SyncError) -> (scope: Settings.Scope, installID: String)? {
-        var settings = try Settings.read(places.settings)
+        var settings = try self.settings()
         if settings?.forgetting.isEmpty == false {
             let held = try lockSettings()
             defer { withExtendedLifetime(held) {} }
             settings = try settingsForChange()
         }
-        guard let settings, let active = settings.active else {
+        guard let settings, let active = settings.scope else {
             // A login may have been killed at its first step; or one is at it right now.
             if let held = try lockSettingsUnlessHeld() {
                 try clearUp()
@@ -31,11 +59,21 @@ struct Device: Sendable {
     /// lock.
     func settingsForChange() throws(SyncError) -> Settings {
         try clearUp()
-        if var settings = try Settings.read(places.settings) {
+        var settings: Settings
+        if let known = try Settings.read(places.settings) {
+            settings = known
             try finishForgetting(&settings)
-            return settings
+        } else {
+            settings = Settings(installID: Hex.encode(random.bytes(16).span))
         }
-        return Settings(installID: Hex.encode(random.bytes(16).span))
+        // Before anything lies in it, so that forgetting finds it.
+        if let container = places.container, !settings.containers.contains(container) {
+            let facts = try SyncError.mapping("look at the container") {
+                try FileSystem.facts(container)
+            }
+            if facts != nil { settings.containers.append(container) }
+        }
+        return settings
     }
 
     /// Removes what a write of the settings left that was killed; the caller holds the lock.
@@ -61,34 +99,59 @@ struct Device: Sendable {
         }
     }
 
-    /// Opens an account's catalog, at its newest version, and holds the account's lock.
+    /// Opens an account's catalog, where it is and at its newest version, and holds the account's
+    /// lock.
+    ///
+    /// - Throws: `notLoggedIn` if the account is being forgotten meanwhile.
     func openCatalog(
         _ account: AccountID, create: Bool
-    ) throws(SyncError) -> (catalog: Catalog, lock: FileLock.Token) {
-        let places = places.account(account)
-        return try SyncError.mapping("open the catalog") {
-            let lock = FileLock(path: places.locks + "/account")
-            if create {
-                try Directory.make(places.locks)
-            } else if try FileSystem.facts(places.catalog) == nil {
-                throw SyncError(
-                    .notACatalog, "open the catalog", "there is no catalog at \(places.catalog)",
-                    hint: "log in again, and restore")
+    ) throws(SyncError) -> (catalog: Catalog, tenancy: Tenancy, place: CatalogPlace) {
+        do throws(SyncError) {
+            var place = try locate(account, create: create)
+            let (catalog, tenancy) = try SyncError.mapping("open the catalog") {
+                try openCatalog(account, at: place, create: create)
             }
-            do {
-                let held = try lock.lock(.shared)
-                // An import has the lock alone, so what is there is of one that was killed.
-                try places.clearUpImport()
-                let catalog = try Catalog.open(
-                    places, create: create ? account : nil, isExclusive: false)
-                return (catalog, held)
-            } catch is Migrator.NeedsExclusiveLock {
-                try migrate(places, account, create: create, lock)
-                let held = try lock.lock(.shared)
-                return (try Catalog.open(places, isExclusive: false), held)
-            } catch let error as SQLiteError {
-                throw SyncError("open the catalog", error, at: places.catalog)
-            }
+            // The account's lock keeps it where it is from here on.
+            place.hold = nil
+            // Who waited for the lock may have waited for a logout.
+            if !create, isForgotten(account) { throw Tenancy.loggedOut("open the catalog") }
+            return (catalog, tenancy, place)
+        } catch {
+            if !create, isForgotten(account) { throw Tenancy.loggedOut("open the catalog") }
+            throw error
+        }
+    }
+
+    private func openCatalog(
+        _ account: AccountID, at place: CatalogPlace, create: Bool
+    ) throws -> (Catalog, Tenancy) {
+        let places = place.places
+        let lock = FileLock(path: places.locks + "/account")
+        if create {
+            try Directory.make(places.locks)
+        } else if try FileSystem.facts(places.catalog) == nil {
+            throw SyncError(
+                .notACatalog, "open the catalog", "there is no catalog at \(places.catalog)",
+                hint: place.flag == .containerMissing
+                    ? "make the container's folder reachable, or log out and in, and restore"
+                    : "log in again, and restore")
+        }
+        var migrator = Migrator()
+        migrator.isReadOnly = place.isReadOnly
+        do {
+            let tenancy = Tenancy(try lock.lock(.shared))
+            // An import has the lock alone, so what is there is of one that was killed.
+            try places.clearUpImport()
+            let catalog = try Catalog.open(
+                places, create: create ? account : nil, isExclusive: false, migrator: migrator,
+                tenancy: tenancy)
+            return (catalog, tenancy)
+        } catch is Migrator.NeedsExclusiveLock {
+            try migrate(places, account, create: create, lock)
+            let tenancy = Tenancy(try lock.lock(.shared))
+            return (try Catalog.open(places, isExclusive: false, tenancy: tenancy), tenancy)
+        } catch let error as SQLiteError {
+            throw SyncError("open the catalog", error, at: places.catalog)
         }
     }
 
@@ -98,71 +161,5 @@ struct Device: Sendable {
         let held = try lock.lock(.exclusive)
         defer { withExtendedLifetime(held) {} }
         _ = try Catalog.open(places, create: create ? account : nil, isExclusive: true)
-    }
-
-    // MARK: Forgetting
-
-    /// Removes everything of the accounts that are marked; the mark goes last.
-    ///
-    /// A key store that is locked or gone keeps its items, and the mark stays for them alone. So it
-    /// does if the same account is open again with another key store.
-    func finishForgetting(_ settings: inout Settings) throws(SyncError) {
-        for (account, kind) in settings.forgetting {
-            let places = places.account(account)
-            let isOpen = settings.active?.account == account
-            // Keys first: without them what is left says least.
-            let keys = KeyStore.of(
-                kind, account: account, installID: settings.installID, places: places)
-            let keysAreGone = try SyncError.mapping("forget an account") {
-                if kind == .file || !isOpen { try removeKeyFile(places.keyFile) }
-                let areGone = kind == .file || keys.removeAll()
-                if !isOpen {
-                    for folder in [places.cache, places.data]
-                    where try FileSystem.facts(folder) != nil {
-                        try Directory.removeTree(folder)
-                    }
-                }
-                return areGone
-            }
-            guard keysAreGone else { continue }
-            settings.forgetting[account] = nil
-            try settings.write(self.places.settings)
-        }
-    }
-
-    /// Removes a key file, also one that nobody can read, and what a write of it left.
-    private func removeKeyFile(_ path: String) throws(FileError) {
-        let folder = FileSystem.folder(of: path)
-        guard try FileSystem.facts(folder) != nil else { return }
-        try FileSystem.remove(path)
-        try Directory.removeTemporaries(in: folder)
-        try Directory.sync(folder)
-    }
-
-    /// Finds out whether a key store can be used, before anybody relies on it.
-    func checkKeyStore(_ kind: KeyStoreKind, _ settings: Settings) async throws(SyncError) {
-        guard kind == .secretService else { return }
-        let store = SecretService(accountID: "", installID: settings.installID)
-        try await SyncError.mapping("use the key store") {
-            _ = try await Blocking.run { try store.items() }
-        }
-    }
-
-    /// Marks an account as to be forgotten, durably: from here on it is closed on this device.
-    func mark(_ account: AccountID, _ kind: KeyStoreKind, _ settings: inout Settings)
-        throws(SyncError)
-    {
-        if settings.active?.account == account { settings.active = nil }
-        settings.forgetting[account] = kind
-        do throws(SyncError) {
-            try settings.write(places.settings)
-        } catch {
-            // On a full disk the cache makes room: it goes anyway, and could be had again.
-            guard error.code == .unavailable(.diskFull) else { throw error }
-            try SyncError.mapping("make room") {
-                try Directory.removeTree(places.account(account).cache)
-            }
-            try settings.write(places.settings)
-        }
     }
 }

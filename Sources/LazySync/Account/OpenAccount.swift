@@ -5,30 +5,61 @@ internal import SyncPlatform
 /// Opening what is here needs none of them: neither the key store nor libcurl is touched.
 actor OpenAccount {
     nonisolated let scope: Settings.Scope
-    nonisolated let places: AccountPlaces
+    nonisolated let place: CatalogPlace
+    nonisolated var places: AccountPlaces { place.places }
+    /// Who is at the account in this process; whoever forgets it must have it alone.
+    nonisolated let tenancy: Tenancy
     nonisolated let keyStore: KeyStore
     /// What all transfers of the account go through.
     nonisolated let lane: QueuedRemote.Lane
     private let configuration: EngineConfiguration
     private var knownKeys: AccountKeys?
     private var knownRemote: GatedRemote?
-    /// The account's lock, shared; whoever forgets the account must have it alone.
-    private var lock: FileLock.Token?
+    private var watch: Task<Void, Never>?
+    private var onLogout: (device: Device, run: @Sendable () async -> Void)?
 
     init(
-        _ scope: Settings.Scope, installID: String, places: AccountPlaces,
-        configuration: EngineConfiguration, lock: FileLock.Token?
+        _ scope: Settings.Scope, installID: String, place: CatalogPlace,
+        configuration: EngineConfiguration, tenancy: Tenancy
     ) {
         self.scope = scope
-        self.places = places
+        self.place = place
         self.configuration = configuration
-        self.lock = lock
+        self.tenancy = tenancy
         lane = QueuedRemote.Lane(
             queue: TransferQueue(limits: configuration.limits),
             gate: HostGate(clock: configuration.clock, policy: configuration.policy),
             host: scope.server)
         keyStore = KeyStore.of(
-            scope.keyStore, account: scope.account, installID: installID, places: places)
+            scope.keyStore, account: scope.account, installID: installID, places: place.places)
+    }
+
+    deinit { watch?.cancel() }
+
+    nonisolated func enter(_ operation: String) throws(SyncError) -> FileLock.Token? {
+        try tenancy.enter(operation)
+    }
+
+    /// Says what is to be done when another program logs the account out.
+    func setOnLogout(_ device: Device, _ run: @escaping @Sendable () async -> Void) {
+        onLogout = (device, run)
+    }
+
+    /// Looks now and then whether another program has logged the account out, from the first time
+    /// on that this one has something to do that takes long.
+    func watchForLogout() {
+        guard watch == nil, let (device, run) = onLogout else { return }
+        let account = scope.account
+        watch = Task { [tenancy] in
+            var seen: FileFacts?
+            // Real time, also in tests: it is another process that is waited for.
+            while (try? await Task.sleep(for: .milliseconds(200))) != nil, !tenancy.isClosed {
+                let facts = try? FileSystem.facts(device.places.settings)
+                if facts == seen { continue }
+                seen = facts
+                if device.isForgotten(account) { return await run() }
+            }
+        }
     }
 
     /// The account's keys, from the key store.
@@ -48,6 +79,8 @@ actor OpenAccount {
     }
 
     func remote() throws(SyncError) -> any Remote {
+        // From here on something may take long.
+        watchForLogout()
         if let knownRemote { return knownRemote }
         let remote = try SyncError.mapping("connect") {
             var http = HTTPConfiguration(
@@ -107,12 +140,9 @@ actor OpenAccount {
         }
     }
 
-    /// Whether nobody has closed it.
-    func isOpen() -> Bool { lock != nil }
-
-    /// Gives the account's lock back and drops the keys.
+    /// Lets nobody in any more and drops the keys.
     func close() {
-        lock = nil
+        tenancy.close()
         knownKeys = nil
         knownRemote = nil
     }

@@ -11,6 +11,8 @@ struct Places: Sendable, Hashable {
     let data: String
     let cache: String
     let config: String
+    /// The folder that several programs of the user share, if one is named; it may not be there.
+    var container: String?
 
     /// All three under one folder.
     init(home: String) {
@@ -40,21 +42,30 @@ struct Places: Sendable, Hashable {
     var settings: String { config + "/settings.json" }
     var settingsLock: String { config + "/settings.lock" }
 
-    /// The places of one account.
+    var keyFiles: String { config + "/keys" }
+
+    /// The private places of one account.
     func account(_ id: AccountID) -> AccountPlaces {
+        AccountPlaces(data: "\(data)/\(id)", cache: "\(cache)/\(id)", keyFile: "\(keyFiles)/\(id)")
+    }
+
+    /// The places of one account in a container; its keys stay where they are.
+    func account(_ id: AccountID, in container: String) -> AccountPlaces {
         AccountPlaces(
-            data: "\(data)/\(id)", cache: "\(cache)/\(id)", keyFile: "\(config)/keys/\(id)")
+            data: "\(container)/lazysync/\(id)", cache: "\(container)/cache/lazysync/\(id)",
+            keyFile: "\(keyFiles)/\(id)")
     }
 }
 
 /// One account's places; everything under them goes at logout.
 struct AccountPlaces: Sendable, Hashable {
-    let data: String
-    let cache: String
+    var data: String
+    var cache: String
     /// The key file, for those who asked for one instead of the desktop's key store.
-    let keyFile: String
+    var keyFile: String
 
-    var catalog: String { data + "/catalog.sqlite" }
+    var catalog: String { data + "/" + catalogName }
+    var catalogName: String { "catalog.sqlite" }
     /// A catalog that is being made of a file.
     var importing: String { data + "/catalog.importing" }
     var locks: String { data + "/locks" }

@@ -20,6 +20,15 @@ struct Settings: Sendable, Hashable {
     var active: Scope?
     /// Accounts to be forgotten, each with the store that its keys are in.
     var forgetting: [AccountID: KeyStoreKind] = [:]
+    /// Containers that something of an account may lie in; noted before anything does.
+    ///
+    /// So who names none finds the catalog too, and forgetting knows where to look.
+    var containers: [String] = []
+
+    /// Whose catalog is opened: the one decision of launch, login and logout.
+    ///
+    /// The session is no part of it: one that ended by itself leaves the scope.
+    var scope: Scope? { active }
 
     private static let version: Int64 = 1
     private static let limit = 1 << 20
@@ -66,6 +75,7 @@ struct Settings: Sendable, Hashable {
             else { throw MalformedJSON(detail: "forgetting") }
             forgetting[account] = kind
         }
+        containers = try object.texts("containers")
     }
 
     private var json: [UInt8] {
@@ -85,6 +95,12 @@ struct Settings: Sendable, Hashable {
             writer.string("\(account) \(kind.rawValue)")
         }
         writer.endArray()
+        if !containers.isEmpty {
+            writer.key("containers")
+            writer.beginArray()
+            for container in containers { writer.string(container) }
+            writer.endArray()
+        }
         writer.endObject()
         return writer.bytes + [UInt8(ascii: "\n")]
     }
@@ -116,5 +132,22 @@ extension Settings.Scope {
             writer.string(caFile)
         }
         writer.endObject()
+    }
+}
+
+/// The settings as they were read last, for as long as the file is the same one.
+///
+/// A start asks for them several times, and again after it has waited for a lock.
+final class KnownSettings: Sendable {
+    private let known = Locked<(facts: FileFacts, settings: Settings)?>(nil)
+
+    /// Reads the file if it has changed; nil if there is none.
+    func read(_ path: String) throws(SyncError) -> Settings? {
+        // Before it is read: what changes meanwhile is seen the next time.
+        let facts = try? FileSystem.facts(path)
+        if let known = known.withLock({ $0 }), known.facts == facts { return known.settings }
+        let settings = try Settings.read(path)
+        if let facts, let settings { known.withLock { $0 = (facts, settings) } }
+        return settings
     }
 }

@@ -47,15 +47,6 @@ struct ImportedHead: Sendable, Equatable {
 }
 
 extension Catalog {
-    /// Runs `body` on a snapshot of its own, so that lists do not wait for it.
-    func readAlone<Result: Sendable>(
-        _ operation: String, _ body: @escaping @Sendable (Connection) throws -> Result
-    ) async throws(SyncError) -> Result {
-        try await SyncError.mapping(operation) {
-            try await alone("lazysync.export").read(body)
-        }
-    }
-
     /// Whether a file brought this catalog, and no restore has come to its end since.
     func isImported() async throws(SyncError) -> Bool {
         try await read("look for an import") { try $0.importedHead() != nil }

@@ -8,28 +8,38 @@ internal import SyncPlatform
 /// a WAL when two connections write and checkpoint at once).
 final class Catalog: Sendable {
     private let path: String
-    private let reader: Database
+    private let reader: Locked<Database?>
     private let writer: Locked<Database?>
     private let writeLock: FileLock
+    private let isReadOnly: Bool
+    private let isClosed = Locked(false)
+    private let tenancy: Tenancy?
 
     /// Opens the catalog at its newest version.
     ///
-    /// The caller holds the account's lock, exclusively if `isExclusive`.
+    /// The caller holds the account's lock, exclusively if `isExclusive`; each write holds
+    /// `tenancy`, so that none comes after a logout.
     /// - Throws: `Migrator.NeedsExclusiveLock`, else `SyncError`.
     static func open(
         _ places: AccountPlaces, create account: AccountID? = nil, isExclusive: Bool,
-        migrator: Migrator = Migrator()
+        migrator: Migrator = Migrator(), tenancy: Tenancy? = nil
     ) throws -> Catalog {
         let connection = try migrator.open(
             places.catalog, create: account != nil, isExclusive: isExclusive)
         if let account { try connection.makeAccount(account) }
         try connection.execute(tuning)
-        return Catalog(places, reader: connection)
+        return Catalog(
+            places, reader: connection, isReadOnly: migrator.isReadOnly, tenancy: tenancy)
     }
 
-    private init(_ places: AccountPlaces, reader connection: sending Connection) {
+    private init(
+        _ places: AccountPlaces, reader connection: sending Connection, isReadOnly: Bool,
+        tenancy: Tenancy?
+    ) {
+        self.isReadOnly = isReadOnly
+        self.tenancy = tenancy
         path = places.catalog
-        reader = Database(connection, label: "lazysync.reader")
+        reader = Locked(Database(connection, label: "lazysync.reader"))
         writer = Locked(nil)
         writeLock = FileLock(path: places.locks + "/write")
     }
@@ -38,15 +48,25 @@ final class Catalog: Sendable {
     func read<Result: Sendable>(
         _ operation: String, _ body: @Sendable (Connection) throws -> Result
     ) async throws(SyncError) -> Result {
-        try await SyncError.mapping(operation) { try await reader.read(body) }
+        try await SyncError.mapping(operation) {
+            guard let reader = reader.withLock({ $0 }) else { throw Tenancy.loggedOut(operation) }
+            return try await reader.read(body)
+        }
     }
 
     /// Runs a long look on one snapshot, on a connection of its own: no list waits for it.
+    ///
+    /// A logout waits for it, and ends it if its task is one that a logout cancels.
     func inspect<Result: Sendable>(
         _ operation: String, _ body: @Sendable (Connection) throws -> Result
     ) async throws(SyncError) -> Result {
         try await SyncError.mapping(operation) {
-            let connection = try Migrator().open(path, create: false, isExclusive: false)
+            // Also who only reads makes the log's files.
+            let tenant = try enter(operation)
+            defer { withExtendedLifetime(tenant) {} }
+            var migrator = Migrator()
+            migrator.isReadOnly = isReadOnly
+            let connection = try migrator.open(path, create: false, isExclusive: false)
             try connection.execute(Self.tuning)
             return try await Database(connection, label: "lazysync.inspector").read(body)
         }
@@ -57,7 +77,9 @@ final class Catalog: Sendable {
         _ operation: String, _ body: @escaping @Sendable (Connection) throws -> Result
     ) async throws(SyncError) -> Result {
         try await SyncError.mapping(operation) {
-            let database = try opened()
+            let tenant = try enter(operation)
+            defer { withExtendedLifetime(tenant) {} }
+            let database = try opened(operation)
             return try await database.perform { [writeLock] connection in
                 let held = try writeLock.lock(.exclusive)
                 defer { withExtendedLifetime(held) {} }
@@ -70,7 +92,9 @@ final class Catalog: Sendable {
     /// statistics.
     func settle() async throws(SyncError) {
         try await SyncError.mapping("settle the catalog") {
-            let database = try opened()
+            let tenant = try enter("settle the catalog")
+            defer { withExtendedLifetime(tenant) {} }
+            let database = try opened("settle the catalog")
             try await database.perform { [writeLock] connection in
                 let held = try writeLock.lock(.exclusive)
                 defer { withExtendedLifetime(held) {} }
@@ -81,18 +105,29 @@ final class Catalog: Sendable {
         }
     }
 
-    /// A connection for reading, for who must not keep others waiting.
-    func alone(_ label: String) async throws -> Database {
-        // Where the first one could only be opened for reading, so can this one.
-        let isReadOnly = await reader.perform { $0.isReadOnly }
-        let connection = try Connection(
-            path: path, mode: isReadOnly ? .immutable : .readWrite, checkpointsOnClose: false)
-        try connection.execute(Self.tuning)
-        return Database(connection, label: label)
+    /// Answers what must be held while anything of the account is written, also beside the catalog.
+    ///
+    /// - Throws: `notLoggedIn` after a logout.
+    func enter(_ operation: String) throws(SyncError) -> FileLock.Token? {
+        if isClosed.withLock({ $0 }) { throw Tenancy.loggedOut(operation) }
+        return try tenancy?.enter(operation)
     }
 
-    private func opened() throws(SQLiteError) -> Database {
-        try writer.withLock { (database) throws(SQLiteError) in
+    /// Lets go of the file as soon as what is going on has ended; nothing works any more then.
+    func close() {
+        isClosed.withLock { $0 = true }
+        reader.withLock { $0 = nil }
+        writer.withLock { $0 = nil }
+    }
+
+    private func opened(_ operation: String) throws -> Database {
+        guard !isReadOnly else {
+            throw SyncError(
+                .storage, operation, "the catalog can only be read until all of it has moved",
+                hint: "see that both its folders can be reached; the next start tries again")
+        }
+        return try writer.withLock { database in
+            if isClosed.withLock({ $0 }) { throw Tenancy.loggedOut(operation) }
             if let database { return database }
             let opened = try Database(path: path, mode: .readWrite, label: "lazysync.writer") {
                 connection throws(SQLiteError) in

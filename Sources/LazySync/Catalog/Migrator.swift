@@ -31,6 +31,8 @@ struct Migrator: Sendable {
 
     var steps = Schema.steps
     var applicationID = Schema.applicationID
+    /// Whether the file is only read, since a log that belongs to it is not beside it.
+    var isReadOnly = false
     var progress: @Sendable (Progress) -> Void = { _ in }
     /// Called at each point at which a test may want to end the process.
     var reached: @Sendable (String) throws -> Void = { _ in }
@@ -43,7 +45,7 @@ struct Migrator: Sendable {
     ///   `SyncError` with `newerCatalog` or `notACatalog`, the file untouched; otherwise what the
     ///   failed step said, after the copy came back.
     func open(_ path: String, create: Bool, isExclusive: Bool) throws -> Connection {
-        if try FileSystem.facts(path + ".restoring") != nil {
+        if !isReadOnly, try FileSystem.facts(path + ".restoring") != nil {
             guard isExclusive else { throw NeedsExclusiveLock() }
             try finishRestoring(path)
         }
@@ -56,6 +58,11 @@ struct Migrator: Sendable {
         let connection = try connect(path, create: create)
         let version = try identify(connection, path, mayBeNew: create)
         if version < newest {
+            if isReadOnly {
+                throw SyncError(
+                    .storage, "open the catalog",
+                    "it is of version \(version), and can only be read now")
+            }
             guard isExclusive else { throw NeedsExclusiveLock() }
             return try migrate(connection, path, from: version)
         }
@@ -68,6 +75,11 @@ struct Migrator: Sendable {
     /// Opens the file for writing, or where that cannot be, on a read-only or a full disk, for
     /// reading.
     private func connect(_ path: String, create: Bool) throws -> Connection {
+        if isReadOnly {
+            let hasLog = try FileSystem.facts(path + "-wal")?.size ?? 0 > 0
+            return try Connection(
+                path: path, mode: hasLog ? .readOnly : .immutable, checkpointsOnClose: false)
+        }
         do {
             // Closing must not carry the log over into a catalog that is refused.
             let connection = try Connection(

@@ -74,6 +74,14 @@ public struct Explanation: Sendable, Hashable {
     public let path: String?
 }
 
+/// One of the two places that an account's catalog can be at.
+public enum Place: String, Sendable, Hashable, CaseIterable {
+    /// The user's own data home, or the home that was given.
+    case `private`
+    /// The container that several programs of the user share.
+    case shared
+}
+
 /// An account's state at a glance.
 public struct EngineStatus: Sendable, Hashable {
     /// The account's name.
@@ -88,6 +96,10 @@ public struct EngineStatus: Sendable, Hashable {
     public var session: String
     /// The account id whose catalog is open.
     public var scope: AccountID
+    /// Which of the two places has the catalog.
+    public var place: Place
+    /// The folder that has it.
+    public var folder: String
     /// The version of the catalog's schema.
     public var schema: Int
     /// Attachments by state's word.

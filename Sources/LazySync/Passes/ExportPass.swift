@@ -11,7 +11,7 @@ struct ExportPass: Sendable {
     func run(
         _ write: @escaping @Sendable (Span<UInt8>) throws -> Void
     ) async throws(SyncError) -> ExportReport {
-        try await catalog.readAlone("export") { [scope] connection in
+        try await catalog.inspect("export") { [scope] connection in
             let output = Output(write)
             let header = ExportHeader(
                 account: scope.account, name: scope.name, server: scope.server,

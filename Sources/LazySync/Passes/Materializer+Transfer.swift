@@ -53,7 +53,7 @@ extension Materializer {
             return try await fetch(row, record, blob, geometry, handsOut, ticket, watchers)
         } catch let error as FileError where error.code == .notFound {
             // Somebody emptied the cache meanwhile, and took the file that was being written.
-            guard await access.isOpen() else { throw error }
+            _ = try access.enter("open \(row.key.id)")
             try places.makeCacheFolders()
             return try await fetch(row, record, blob, geometry, handsOut, ticket, watchers)
         }

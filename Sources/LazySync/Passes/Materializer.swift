@@ -23,8 +23,10 @@ actor Materializer {
         func remote() async throws(SyncError) -> any Remote
         /// Brings the catalog up to date once: a record that is gone may have a new address.
         func pullOnce() async throws(SyncError)
-        /// Whether the account is open; once it was logged out, nothing of it may be made any more.
-        func isOpen() async -> Bool
+        /// Answers what must be held while files of the account are written.
+        ///
+        /// - Throws: `notLoggedIn` after a logout.
+        func enter(_ operation: String) throws(SyncError) -> FileLock.Token?
     }
 
     /// Addresses of one attachment that are tried in a row.
@@ -209,6 +211,8 @@ actor Materializer {
                 end(ref.recordName, number)
                 watchers.end()
             }
+            let tenant = try access.enter("open \(row.key.id)")
+            defer { withExtendedLifetime(tenant) {} }
             do {
                 return try await self.transfer(
                     row, ref, again: again, handsOut: handsOut, ticket, watchers)
@@ -220,6 +224,11 @@ actor Materializer {
         }
         return Running(
             number: number, task: task, watchers: watchers, handsOut: handsOut, ticket: ticket)
+    }
+
+    /// Ends every transfer; whoever waits learns that it was cancelled.
+    func cancelAll() {
+        for transfer in running.values { transfer.task.cancel() }
     }
 
     private func end(_ record: String, _ number: Int) {

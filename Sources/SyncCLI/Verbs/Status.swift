@@ -8,7 +8,17 @@ extension Verb {
             usage: sync status
 
             Shows the account, the server, the last head and whether it was verified, the session,
-            attachments by state, and what the cache takes. Nothing is sent.
+            whose catalog is open and where it is, attachments by state, what the cache takes, and
+            flags for what needs a person's attention. Nothing is sent.
+
+            flags
+              headMismatch        the server's answers do not add up
+              heldDeletions       the head removes more than one would expect
+              containerMissing    SYNC_CONTAINER names a folder that is not there
+              twoPlaces           both places have a catalog: decide with 'sync adopt'
+              moveFailed          the catalog could not move to the container; it is where it was
+              moveUnfinished      something could not follow yet: the catalog is only read
+              leftBehind          files of an account that nobody is logged in to
 
             examples
               sync status
@@ -32,6 +42,8 @@ extension EngineStatus {
             "verified": .bool(verified),
             "session": .string(session),
             "scope": .string(scope.description),
+            "place": .string(place.rawValue),
+            "folder": .string(folder),
             "schema": .integer(schema),
             "states": .object(counts.map { .init(key: $0.state, value: .integer($0.count)) }),
             "cache": cache.json,
@@ -47,6 +59,7 @@ extension EngineStatus {
             "head": "\(head), \(verified ? "verified" : "not verified")",
             "session": session,
             "scope": scope.description,
+            "place": "\(place.rawValue), \(folder.visible)",
             "schema": "\(schema)",
             "states": counts.map { "\($0.count) \($0.state)" }.joined(separator: ", "),
             "cache": cache.text,

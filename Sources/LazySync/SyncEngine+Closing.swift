@@ -1,0 +1,58 @@
+internal import SyncPlatform
+
+/// Working under the account's lock, and ending when the account is logged out.
+extension SyncEngine {
+    /// Whether the account was logged out, here or by another program; then nothing works any more.
+    func requireOpen(_ operation: String) throws(SyncError) {
+        _ = try opened.enter(operation)
+        // A look at the file costs a microsecond, reading it only happens after a change.
+        let facts = try? FileSystem.facts(device.places.settings)
+        if facts == seenSettings { return }
+        seenSettings = facts
+        guard device.isForgotten(opened.scope.account) else { return }
+        opened.tenancy.close()
+        Task { await close() }
+        throw Tenancy.loggedOut(operation)
+    }
+
+    /// Does what takes long: under the account's lock, and so that a logout can end it.
+    func working<Result: Sendable>(
+        _ operation: String, _ body: @escaping @Sendable () async throws -> Result
+    ) async throws(SyncError) -> Result {
+        try requireOpen(operation)
+        await opened.watchForLogout()
+        // From here to where it can be ended nothing may come between.
+        let tenant = try opened.enter(operation)
+        let task = Task {
+            defer { withExtendedLifetime(tenant) {} }
+            return try await body()
+        }
+        workCount += 1
+        let number = workCount
+        works[number] = { task.cancel() }
+        defer { works[number] = nil }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            if opened.tenancy.isClosed { throw Tenancy.loggedOut(operation) }
+            throw SyncError(operation, error)
+        }
+    }
+
+    /// Ends everything that is going on, and gives the account's lock back when it has ended.
+    func close() async {
+        broadcast.finish()
+        await opened.close()
+        // Who waits there, be it for the end of a pause, waits for nothing now.
+        await opened.lane.queue.close()
+        for cancel in works.values { cancel() }
+        pulling?.cancel()
+        for task in openingThumbnails.values { task.cancel() }
+        await materializer.cancelAll()
+        catalog.close()
+    }
+}
