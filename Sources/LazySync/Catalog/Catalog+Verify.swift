@@ -143,7 +143,8 @@ extension Catalog {
 }
 
 extension Connection {
-    /// The sum over all entries, those that wait in the place of what they replace.
+    /// The sum over all entries that the server has sent, those that wait in the place of what they
+    /// replace.
     fileprivate func recountDigest(_ found: inout CatalogFindings) throws {
         let leaves = try prepare(.leaves)
         while try leaves.step() {
@@ -164,7 +165,7 @@ extension Connection {
             guard try row.step() else { return }
             for (column, name) in names.enumerated() { counted[name] = Int(row.int(Int32(column))) }
         }
-        try take(.recountItems, [.items])
+        try take(.recountItems, [.items, .unconfirmed])
         try take(
             .recountAttachments,
             [

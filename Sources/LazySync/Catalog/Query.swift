@@ -258,10 +258,10 @@ enum Query: String, CaseIterable {
     // MARK: Checking
 
     case leaves = """
-        SELECT leaf FROM entry WHERE entry_id NOT IN (SELECT entry_id FROM staged)
+        SELECT leaf FROM entry WHERE epoch > 0 AND entry_id NOT IN (SELECT entry_id FROM staged)
         UNION ALL SELECT leaf FROM staged
         """
-    case recountItems = "SELECT count(*) FROM entry WHERE kind = 0"
+    case recountItems = "SELECT sum(kind = 0), sum(epoch < 0) FROM entry"
     case recountAttachments = """
         SELECT count(*), sum(address = 0), sum(address IN (1, 2, 4)),
             sum(cloud_blob_ref IS NOT NULL), sum(thumb_state = 1), sum(thumb_state = 2),

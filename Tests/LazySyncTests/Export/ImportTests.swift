@@ -65,6 +65,24 @@ import Testing
         }
     }
 
+    @Test func `a check finds nothing wrong with what a file brought, and sets no count`()
+        async throws
+    {
+        try await Self.exported { home, _, export in
+            let other = try TestHome(beside: home)
+            try await other.importing(export.bytes)
+            let counts = try other.number("SELECT sum(value) FROM tally")
+            let report = try await other.open().verify(VerifyOptions(repair: true))
+            #expect(report.isRight && report.head == nil, "\(report)")
+            #expect(try other.number("SELECT sum(value) FROM tally") == counts)
+            let engine = try await other.login()
+            #expect(try await engine.restore().isComplete)
+            let after = try await engine.verify()
+            #expect(after.isRight && after.head == true, "\(after)")
+            try other.check()
+        }
+    }
+
     @Test func `a catalog with rows is not touched, an empty one of the same account is filled`()
         async throws
     {
