@@ -15,33 +15,23 @@ extension SyncEngine {
         }
     }
 
-    /// Says that the account was logged out where a logout has ended the work.
-    private func unlessLoggedOut<Result>(
-        _ body: () async throws(SyncError) -> Result
-    ) async throws(SyncError) -> Result {
-        do {
-            return try await body()
-        } catch {
-            if opened.tenancy.isClosed { throw Tenancy.loggedOut(error.operation) }
-            throw error
-        }
-    }
-
     /// Asks again for an attachment that is unavailable, with a new request, and tells what came.
     public func retry(
         _ key: AttachmentKey, progress: (@Sendable (Int64, Int64) -> Void)? = nil
     ) async throws(SyncError) -> Explanation {
         try requireOpen("retry \(key.id)")
-        let before = try await explain(key)
-        // Marked as here and gone from the cache is not here.
-        if before.path != nil { return before }
-        if before.recordName == nil { try await pullOnce() }
-        do throws(SyncError) {
-            _ = try await materializer.file(key, again: true, watch: Self.watcher(progress))
-        } catch {
-            guard case .unavailable = error.code else { throw error }
+        return try await unlessLoggedOut { () async throws(SyncError) in
+            let before = try await explain(key)
+            // Marked as here and gone from the cache is not here.
+            if before.path != nil { return before }
+            if before.recordName == nil { try await pullOnce() }
+            do throws(SyncError) {
+                _ = try await materializer.file(key, again: true, watch: Self.watcher(progress))
+            } catch {
+                guard case .unavailable = error.code else { throw error }
+            }
+            return try await explain(key)
         }
-        return try await explain(key)
     }
 
     /// Streams verified bytes in order while they come.
@@ -52,12 +42,16 @@ extension SyncEngine {
         _ key: AttachmentKey, write: @escaping @Sendable (Span<UInt8>) throws -> Void
     ) async throws(SyncError) -> MaterializedFile {
         try requireOpen("open \(key.id)")
-        return try await SyncError.mapping("open \(key.id)") {
-            try await ByteStream(
-                materializer: materializer, key: key, room: readingRoom,
-                reader: { () async throws(SyncError) in try await self.reader(for: key) },
-                write: write
-            ).run()
+        // Whoever writes to a pipe may wait for long: the account's lock is held by what reads and
+        // brings the bytes, a piece at a time.
+        return try await unlessLoggedOut { () async throws(SyncError) in
+            try await SyncError.mapping("open \(key.id)") {
+                try await ByteStream(
+                    materializer: materializer, key: key, room: readingRoom,
+                    reader: { () async throws(SyncError) in try await self.reader(for: key) },
+                    write: write
+                ).run()
+            }
         }
     }
 
@@ -72,8 +66,12 @@ extension SyncEngine {
         guard let row = try await catalog.attachment(key) else {
             throw SyncError(.noSuchID, "save", "there is no attachment \(key)")
         }
-        return try await SyncError.mapping("save \(key.id)") {
-            try await Blocking.run { try SaveName.copy(file.path, as: row.name, to: destination) }
+        return try await unlessLoggedOut { () async throws(SyncError) in
+            try await SyncError.mapping("save \(key.id)") {
+                try await Blocking.run {
+                    try SaveName.copy(file.path, as: row.name, to: destination)
+                }
+            }
         }
     }
 
@@ -94,6 +92,13 @@ extension SyncEngine {
             throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
         default: break
         }
+        return try await unlessLoggedOut { () async throws(SyncError) in
+            try await thumbnail(row)
+        }
+    }
+
+    private func thumbnail(_ row: AttachmentRow) async throws(SyncError) -> MaterializedFile {
+        let key = row.key
         // A small photo without a thumbnail is its own.
         guard row.thumbnailRef != nil else {
             return try await materializer.file(key, priority: .visible)

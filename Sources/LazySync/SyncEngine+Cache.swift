@@ -69,7 +69,14 @@ extension SyncEngine {
     public func keepPinned(
         _ progress: (@Sendable (Int) -> Void)? = nil
     ) async throws(SyncError) -> PinReport {
-        try requireOpen("keep what is pinned")
+        try await working("keep what is pinned") { () async throws(SyncError) in
+            try await self.keepPinnedHere(progress)
+        }
+    }
+
+    private func keepPinnedHere(
+        _ progress: (@Sendable (Int) -> Void)?
+    ) async throws(SyncError) -> PinReport {
         var report = PinReport()
         var done = 0
         var last = ""

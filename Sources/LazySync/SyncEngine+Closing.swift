@@ -15,6 +15,13 @@ extension SyncEngine {
         throw Tenancy.loggedOut(operation)
     }
 
+    /// Answers what must be held while files of the account are read or written; for what takes no
+    /// longer than one look at a disk, or can be ended in another way.
+    func enter(_ operation: String) throws(SyncError) -> FileLock.Token? {
+        try requireOpen(operation)
+        return try opened.enter(operation)
+    }
+
     /// Does what takes long: under the account's lock, and so that a logout can end it.
     func working<Result: Sendable>(
         _ operation: String, _ body: @escaping @Sendable () async throws -> Result
@@ -43,6 +50,18 @@ extension SyncEngine {
         }
     }
 
+    /// Says that the account was logged out where a logout has ended the work.
+    func unlessLoggedOut<Result>(
+        _ body: () async throws(SyncError) -> Result
+    ) async throws(SyncError) -> Result {
+        do {
+            return try await body()
+        } catch {
+            if opened.tenancy.isClosed { throw Tenancy.loggedOut(error.operation) }
+            throw error
+        }
+    }
+
     /// Ends everything that is going on, and gives the account's lock back when it has ended.
     func close() async {
         broadcast.finish()
@@ -53,6 +72,7 @@ extension SyncEngine {
         pulling?.cancel()
         for task in openingThumbnails.values { task.cancel() }
         await materializer.cancelAll()
+        for shared in reads.values { await shared.reads?.cancelAll() }
         catalog.close()
     }
 }

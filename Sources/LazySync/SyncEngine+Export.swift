@@ -14,9 +14,9 @@ extension SyncEngine {
                 throw Self.isTaken(path)
             }
         }
-        return try await SyncError.mapping("export") {
+        return try await working("export") {
             do {
-                return try await write(to: path)
+                return try await self.write(to: path)
             } catch let error as FileError where error.code == .exists {
                 throw Self.isTaken(path)
             } catch let error as FileError where error.code == .notFound {
@@ -29,8 +29,9 @@ extension SyncEngine {
     public func export(
         _ write: @escaping @Sendable (Span<UInt8>) throws -> Void
     ) async throws(SyncError) -> ExportReport {
-        try requireOpen("export")
-        return try await ExportPass(catalog: catalog, scope: opened.scope).run(write)
+        try await working("export") { [catalog, opened] in
+            try await ExportPass(catalog: catalog, scope: opened.scope).run(write)
+        }
     }
 
     private func write(to path: String) async throws -> ExportReport {

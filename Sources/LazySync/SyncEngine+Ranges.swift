@@ -17,9 +17,10 @@ extension SyncEngine {
         reads = reads.filter { $0.value.reads != nil }
         let place = ReadKey(key: key, record: ref.recordName)
         if let shared = reads[place]?.reads { return AttachmentReader(shared) }
+        // Whoever reads keeps the engine, which is who notices a logout; it does not keep them.
         let shared = try RecordReads(materializer, row, ref, readingRoom) {
-            [weak self] () async throws(SyncError) in
-            try await self?.requireOpen("read \(key.id)")
+            () async throws(SyncError) in
+            try await self.enter("read \(key.id)")
         }
         reads[place] = WeakReads(reads: shared)
         return AttachmentReader(shared)

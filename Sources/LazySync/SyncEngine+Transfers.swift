@@ -15,7 +15,8 @@ extension SyncEngine {
         let watch = ProgressWatch(key: key, changes: changes, clock: configuration.clock) {
             await self.progress(of: key)
         }
-        let task = Task {
+        let task = Task { [opened] in
+            await opened.watchForLogout()
             await watch.run { continuation.yield($0) }
             continuation.finish()
         }
@@ -42,12 +43,18 @@ extension SyncEngine {
         get async { await opened.lane.queue.isPaused }
     }
 
-    /// Keeps trying what was asked for and did not come; runs until its task is cancelled.
+    /// Keeps trying what was asked for and did not come; runs until its task is cancelled or the
+    /// account is logged out.
     ///
     /// Tries again by itself after no connection, a host that asked to wait, a server's error, a
     /// key store that was locked and a disk that was full; behind everything else, and with growing
     /// waits. What only a person can decide is left to `retry`.
     public func keepTrying() async {
+        // Whatever ends it, there is nobody to tell.
+        _ = try? await working("keep trying") { await self.keepTryingHere() }
+    }
+
+    private func keepTryingHere() async {
         schedule.begin()
         await KeepTrying(
             clock: configuration.clock,

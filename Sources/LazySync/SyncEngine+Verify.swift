@@ -7,15 +7,22 @@ extension SyncEngine {
     /// time. To repair makes damaged chunks absent, forgets files that are gone, removes what no
     /// record knows, and sets counts right; what is damaged comes again when it is opened.
     /// - Throws: `unavailable(.keyMissing)` if something has to be proved and the key is not to be
-    ///   had; `cancelled`.
+    ///   had; `cancelled`; `notLoggedIn` if a logout ends it.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
         progress: (@Sendable (VerifyProgress) -> Void)? = nil
     ) async throws(SyncError) -> VerifyReport {
-        try requireOpen("verify")
         if let share = options.sample, !(1...100).contains(share) {
             throw SyncError(.invalidInput, "verify", "a share is from 1 to 100 percent")
         }
+        return try await working("verify") { () async throws(SyncError) in
+            try await self.verifyHere(options, progress)
+        }
+    }
+
+    private func verifyHere(
+        _ options: VerifyOptions, _ progress: (@Sendable (VerifyProgress) -> Void)?
+    ) async throws(SyncError) -> VerifyReport {
         var pass = VerifyPass(
             account: opened.scope.account, catalog: catalog, places: opened.places,
             random: configuration.random, options: options

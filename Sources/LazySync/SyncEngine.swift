@@ -166,6 +166,8 @@ public actor SyncEngine {
         _ progress: (@Sendable (RestoreProgress) -> Void)?
     ) async throws(SyncError) -> RestorePass.Outcome {
         do throws(SyncError) {
+            let tenant = try opened.enter("bring the catalog up to date")
+            defer { withExtendedLifetime(tenant) {} }
             let held = try await lockPulls()
             defer { withExtendedLifetime(held) {} }
             var pass = RestorePass(

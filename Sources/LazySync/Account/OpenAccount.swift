@@ -50,10 +50,13 @@ actor OpenAccount {
     func watchForLogout() {
         guard watch == nil, let (device, run) = onLogout else { return }
         let account = scope.account
-        watch = Task { [tenancy] in
+        // Whoever waits to see a logout must not be who keeps the account's lock.
+        watch = Task { [weak tenancy = self.tenancy] in
             var seen: FileFacts?
             // Real time, also in tests: it is another process that is waited for.
-            while (try? await Task.sleep(for: .milliseconds(200))) != nil, !tenancy.isClosed {
+            while (try? await Task.sleep(for: .milliseconds(200))) != nil,
+                tenancy?.isClosed == false
+            {
                 let facts = try? FileSystem.facts(device.places.settings)
                 if facts == seen { continue }
                 seen = facts

@@ -78,15 +78,22 @@ public actor AttachmentReader {
             throw SyncError(
                 .invalidInput, "read \(key.id)", "a place or a count below zero")
         }
-        try await reads.requireOpen()
+        let tenant = try await reads.enter()
+        defer { withExtendedLifetime(tenant) {} }
         guard offset < size, count > 0 else { return [] }
         let range = offset..<offset + min(Int64(count), size - offset)
-        let bytes = try await SyncError.mapping("read \(key.id)") {
-            try await collect(range, through: end)
+        do throws(SyncError) {
+            let bytes = try await SyncError.mapping("read \(key.id)") {
+                try await collect(range, through: end)
+            }
+            // The account may have been logged out meanwhile.
+            _ = try await reads.enter()
+            return bytes
+        } catch {
+            // A logout ends what is on its way.
+            _ = try await reads.enter()
+            throw error
         }
-        // The account may have been logged out meanwhile.
-        try await reads.requireOpen()
-        return bytes
     }
 
     private func collect(_ range: Range<Int64>, through end: Int64?) async throws -> [UInt8] {

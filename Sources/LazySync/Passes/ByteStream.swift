@@ -109,6 +109,8 @@ struct ByteStream {
             let bytes = try File(file.path, for: .read)
             var offset = start
             while offset < file.size {
+                // Whoever writes may have been at it for long.
+                _ = try materializer.access.enter("open \(key.id)")
                 let piece = try bytes.read(count: BlobGeometry.chunkSize, at: offset)
                 guard !piece.isEmpty else {
                     throw SyncError(.storage, "open \(key.id)", "the cached file was cut")

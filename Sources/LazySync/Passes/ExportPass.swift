@@ -17,7 +17,11 @@ struct ExportPass: Sendable {
                 account: scope.account, name: scope.name, server: scope.server,
                 head: try connection.exportedHead())
             try output.add(.header(header))
-            try connection.forEachExported { try output.add($0) }
+            try connection.forEachExported { line in
+                // Also where whoever writes is what takes long.
+                try Task.checkCancellation()
+                try output.add(line)
+            }
             return try output.finish()
         }
     }

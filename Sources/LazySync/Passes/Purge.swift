@@ -35,6 +35,8 @@ struct Purge: Sendable {
         in folder: String, _ makesFolders: Bool, _ counts: [Tally.Name],
         _ forget: @escaping @Sendable (Connection, Place?) throws -> (last: Place?, count: Int)
     ) async throws -> Bool {
+        let tenant = try catalog.enter("look at the cache")
+        defer { withExtendedLifetime(tenant) {} }
         let marker = folder + "/" + AccountPlaces.marker
         if try FileSystem.facts(marker) != nil { return false }
         var found = 0

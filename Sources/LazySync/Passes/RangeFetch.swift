@@ -62,6 +62,11 @@ final class RangeFetch: Sendable {
         task?.cancel()
     }
 
+    /// Ends it for all who want it.
+    func cancel() {
+        state.withLock { $0.task }?.cancel()
+    }
+
     /// The chunks that have come so far.
     var soFar: ChunkSet { state.withLock { $0.arrived } }
 

@@ -75,7 +75,7 @@ extension RecordReads {
         if isMemoryOnly { return nil }
         // A complete file of which something is damaged is mended by whoever opens all of it.
         if case .part(let file)? = source, !file.isWritable { return nil }
-        try await checkOpen()
+        _ = try await enter()
         // What no attachment names any more would never be removed again.
         guard try await materializer.catalog.attachment(row.key)?.ref?.recordName == record
         else {
@@ -130,9 +130,17 @@ extension RecordReads {
         return fetch
     }
 
+    /// Ends every transfer that is on its way; whoever waits learns that it was cancelled.
+    func cancelAll() {
+        for fetch in fetches { fetch.cancel() }
+    }
+
     /// Does a transfer's work, and tells everybody who waits what came of it.
     private func carry(_ fetch: RangeFetch, _ part: BlobFile?, _ cost: ReadCost) async {
         do {
+            // Also for what goes on though no read waits for it.
+            let tenant = try materializer.access.enter("read \(row.key.id)")
+            defer { withExtendedLifetime(tenant) {} }
             try await transfer(fetch, part, cost)
             await materializer.rangeCame(row, ref, fetch.chunks)
             fetch.ended(.success(()))

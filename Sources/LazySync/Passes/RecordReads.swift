@@ -11,8 +11,8 @@ actor RecordReads {
     nonisolated let geometry: BlobGeometry
     nonisolated let ref: CloudBlobRef
     nonisolated let materializer: Materializer
-    /// Makes sure that the account is still open.
-    let checkOpen: @Sendable () async throws(SyncError) -> Void
+    /// Answers what must be held while bytes are read; makes sure that the account is still open.
+    let enter: @Sendable () async throws(SyncError) -> FileLock.Token?
     let room: ReadingRoom
     /// What lies here, as it was found last; nil if it is to be looked for.
     var source: Source?
@@ -33,7 +33,7 @@ actor RecordReads {
     init(
         _ materializer: Materializer, _ row: AttachmentRow, _ ref: CloudBlobRef,
         _ room: ReadingRoom,
-        checkOpen: @escaping @Sendable () async throws(SyncError) -> Void
+        enter: @escaping @Sendable () async throws(SyncError) -> FileLock.Token?
     ) throws(SyncError) {
         guard let geometry = BlobGeometry(length: UInt64(row.size)) else {
             throw SyncError(
@@ -44,7 +44,7 @@ actor RecordReads {
         self.ref = ref
         self.geometry = geometry
         self.room = room
-        self.checkOpen = checkOpen
+        self.enter = enter
     }
 
     deinit {
@@ -57,9 +57,6 @@ actor RecordReads {
     }
 
     nonisolated var record: String { ref.recordName }
-
-    /// Makes sure that the account was not logged out.
-    nonisolated func requireOpen() async throws(SyncError) { try await checkOpen() }
 
     // MARK: What lies here
 

@@ -8,33 +8,6 @@ import Testing
 
 /// A logout leaves nothing but what stands on the short list, whatever comes in between.
 @Suite(.timeLimit(.minutes(10))) struct ForgettingTests {
-    /// Folders that name nobody, and may stay when they are empty.
-    private static let folders: Set = [
-        "data", "data/lazysync", "cache", "cache/lazysync", "config", "config/lazysync",
-        "config/lazysync/keys", "shared folder 容器", "shared folder 容器/lazysync",
-        "shared folder 容器/cache", "shared folder 容器/cache/lazysync",
-    ]
-
-    /// Everything under a device's folder.
-    private func names(_ home: TestHome) -> Set<String> {
-        let all = FileManager.default.enumerator(atPath: home.folder.path)?.allObjects ?? []
-        return Set(all.compactMap { $0 as? String })
-    }
-
-    private func expectNothingLeft(
-        _ home: TestHome, _ location: SourceLocation = #_sourceLocation
-    ) throws {
-        let account = known(home.account)
-        let staying = Set(Device.staying.map { "config/lazysync/\($0)" })
-        let left = names(home).subtracting(Self.folders).subtracting(staying)
-        #expect(left.isEmpty, "\(left)", sourceLocation: location)
-        let settings = String(
-            decoding: try DurableFile.read(home.places.settings, limit: 1 << 20), as: UTF8.self)
-        for word in ["\(account.id)", account.name, home.server.url.description, home.folder.path] {
-            #expect(!settings.contains(word), sourceLocation: location)
-        }
-    }
-
     /// Logs in, restores, opens, pins, and leaves a transfer half done: all that a device can have.
     private func fullRun(_ home: TestHome, _ item: TestItem) async throws -> SyncEngine {
         let engine = try await home.login()
@@ -84,7 +57,7 @@ import Testing
             }
             try keys.write(item: "newcomer", [1])
             _ = try await engine.logout()
-            try expectNothingLeft(home)
+            try home.expectNothingLeft()
             #expect(try keys.items() == [])
         }
     }
@@ -107,7 +80,7 @@ import Testing
             }
             let error = await #expect(throws: SyncError.self) { try await home.open() }
             #expect(error?.code == .notLoggedIn)
-            try expectNothingLeft(home)
+            try home.expectNothingLeft()
         }
     }
 
@@ -118,7 +91,7 @@ import Testing
             home.server.faults.add(.all, .drop(.reset))
             let isTold = try await engine.logout()
             #expect(!isTold)
-            try expectNothingLeft(home)
+            try home.expectNothingLeft()
         }
     }
 
@@ -144,7 +117,7 @@ import Testing
             #expect(list?.code == .notLoggedIn)
             let restore = await #expect(throws: SyncError.self) { try await other.restore() }
             #expect(restore?.code == .notLoggedIn)
-            try expectNothingLeft(home)
+            try home.expectNothingLeft()
         }
     }
 
@@ -161,7 +134,7 @@ import Testing
             let error = await #expect(throws: SyncError.self) { try await restoring.value }
             #expect(error?.code == .notLoggedIn)
             gate.open()
-            try expectNothingLeft(home)
+            try home.expectNothingLeft()
         }
     }
 
@@ -185,7 +158,7 @@ import Testing
             withExtendedLifetime(held) {}
             held = nil
             _ = try? await home.open()
-            try expectNothingLeft(home)
+            try home.expectNothingLeft()
         }
     }
 
@@ -232,7 +205,7 @@ import Testing
             let file = try await next.materialize(theirs.key())
             #expect(try Whole(at: file.path) == Whole(content))
             for word in ["\(first.id)", first.name] {
-                #expect(!names(home).contains { $0.contains(word) })
+                #expect(!home.names.contains { $0.contains(word) })
             }
             let places = try home.accountPlaces
             #expect(
@@ -252,7 +225,7 @@ import Testing
             let error = await #expect(throws: SyncError.self) { try await home.open() }
             #expect(error?.code == .notLoggedIn && error?.hint?.contains("log out") == true)
             _ = try await SyncEngine.logout(home.configuration)
-            try expectNothingLeft(home)
+            try home.expectNothingLeft()
             let none = await #expect(throws: SyncError.self) {
                 try await SyncEngine.logout(home.configuration)
             }

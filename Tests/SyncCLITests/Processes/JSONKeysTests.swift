@@ -104,8 +104,8 @@ import Testing
             status,
             has: [
                 "account": `is`("small"), "server": text, "head": `is`(3), "verified": `is`(true),
-                "session": `is`("active"), "scope": `is`(account.id), "schema": number,
-                "outbox": `is`(0), "flags": list,
+                "session": `is`("active"), "scope": `is`(account.id), "place": `is`("private"),
+                "folder": text, "schema": number, "outbox": `is`(0), "flags": list,
             ])
         expect(
             try #require(status["states"] as? [String: Any]),

@@ -142,6 +142,23 @@ import Testing
         #expect(try await device.sync("list").exit == 6)
     }
 
+    @Test func `ends who reads a part, and who keeps what is pinned`() async throws {
+        let device = try await Device.restored()
+        let file = try device.account.large
+        let gate = FaultGate()
+        device.server.faults.add(.get("/v1/blobs/"), .stall(at: .fraction(0.5), gate))
+        let reading = try device.start(["open", file.id, "--range", "0-"])
+        try await gate.reached()
+        let pinning = try device.start(["pin", "--all"])
+        try await gate.reached(by: 3)
+        try await device.done("logout")
+        let (read, pinned) = (try await reading.result(), try await pinning.result())
+        #expect(read.exit == 6, "\(read)")
+        #expect(pinned.exit == 6, "\(pinned)")
+        gate.open()
+        try device.expectNothingOfTheAccount()
+    }
+
     @Test func `is finished by the next command when it is killed`() async throws {
         for delay in 0..<6 {
             let device = try await Device.restored()
