@@ -37,10 +37,7 @@ extension SyncEngine {
         if settings.scope == nil, settings.forgetting[result.account] != nil,
             device.isLeft(result.account, settings)
         {
-            throw SyncError(
-                .busy, "log in",
-                "the account is being forgotten, and another program is still at it",
-                hint: "close that program, then log in again")
+            throw Device.stillForgetting("log in")
         }
         // What was left in another key store is forgotten as soon as that one is open.
         let former = settings.scope?.keyStore ?? settings.forgetting[result.account]

@@ -64,7 +64,7 @@ extension SyncEngine {
         from path: String, replacing: Bool = false,
         _ configuration: EngineConfiguration = EngineConfiguration()
     ) async throws(SyncError) -> ImportReport {
-        let device = Device(places: try configuration.places(), random: configuration.random)
+        let device = try Device(configuration)
         let held = try device.lockSettings()
         defer { withExtendedLifetime(held) {} }
         let isCancelled = Locked(false)
@@ -91,28 +91,31 @@ extension Device {
         let lines = try Self.lines(path)
         let header = try lines.header()
         var settings = try settingsForChange()
-        if let active = settings.active, active.account != header.account {
+        if let scope = settings.scope, scope.account != header.account {
             throw SyncError(
                 .anotherAccount, "import",
-                "the file is of another account than \(active.name), which is open on this device")
+                "the file is of another account than \(scope.name), which is open on this device")
         }
-        let isNew = settings.active == nil
+        let isNew = settings.scope == nil
         // A key store that was locked may still have to forget this account's keys.
         let former = settings.forgetting[header.account]
-        // Before anything is there, so that a start after a crash forgets it.
-        if isNew, former == nil { try mark(header.account, .file, &settings) }
+        // What goes if this fails must not be more than what this made.
+        if isNew, isLeft(header.account, settings) {
+            guard former == nil else { throw Self.stillForgetting("import") }
+            throw SyncError(
+                .invalidInput, "import", "there are files of the account on this device already",
+                hint: "log in to go on with them, or log out to remove them")
+        }
+        if isNew, former == nil {
+            // Before anything is there, so that a start after a crash forgets it.
+            try mark(header.account, .file, &settings)
+        } else {
+            // The container too is noted before anything lies in it.
+            try settings.write(places.settings)
+        }
         let marked = settings
         do {
-            let account = places.account(header.account)
-            try Directory.make(account.locks)
-            guard let alone = try FileLock(path: account.locks + "/account").tryLock(.exclusive)
-            else {
-                throw SyncError(.busy, "import", "another program is using the account")
-            }
-            defer { withExtendedLifetime(alone) {} }
-            let pass = ImportPass(
-                lines: lines, header: header, places: account, now: now, isCancelled: isCancelled)
-            let report = try pass.run(replacing: replacing)
+            let report = try importCatalog(lines, header, replacing, now, isCancelled)
             if isNew {
                 settings.forgetting[header.account] = former
                 settings.active = Settings.Scope(
@@ -127,6 +130,26 @@ extension Device {
             if isNew { try? finishForgetting(&settings) }
             throw error
         }
+    }
+
+    /// Imports to where the account's catalog is, or is to be; nobody may be at it.
+    private func importCatalog(
+        _ lines: ImportLines, _ header: ExportHeader, _ replacing: Bool, _ now: Int64,
+        _ isCancelled: @escaping @Sendable () -> Bool
+    ) throws -> ImportReport {
+        let place = try locate(header.account, create: true)
+        defer { withExtendedLifetime(place.hold) {} }
+        // What is missing may be rows.
+        if place.isReadOnly { throw Catalog.onlyRead("import") }
+        try Directory.make(place.places.locks)
+        // An engine that was just closed may be about to let go.
+        guard let alone = try lockAlone([place.places], within: 1_000) else {
+            throw SyncError(.busy, "import", "another program is using the account")
+        }
+        defer { withExtendedLifetime(alone) {} }
+        let pass = ImportPass(
+            lines: lines, header: header, places: place.places, now: now, isCancelled: isCancelled)
+        return try pass.run(replacing: replacing)
     }
 
     private static func lines(_ path: String) throws -> ImportLines {

@@ -21,7 +21,6 @@ struct CatalogMove {
     var reached: @Sendable (String) throws -> Void = { _ in }
 
     static let mark = "moving"
-    private static let sideFiles = ["-wal", "-shm"]
     private static let locks = "locks"
 
     // MARK: Looking
@@ -139,7 +138,7 @@ struct CatalogMove {
     private func clearNew() throws {
         // The file goes first: its log must never lie beside another one.
         if try FileSystem.remove(new.catalog) {
-            for suffix in Self.sideFiles { try FileSystem.remove(new.catalog + suffix) }
+            for suffix in AccountPlaces.sideFiles { try FileSystem.remove(new.catalog + suffix) }
         }
         try setLogAside(new)
         try Directory.sync(new.data)
@@ -161,7 +160,7 @@ struct CatalogMove {
     /// Removes the empty catalog of the old place.
     func dropOld() throws {
         if try FileSystem.remove(old.catalog) {
-            for suffix in Self.sideFiles { try FileSystem.remove(old.catalog + suffix) }
+            for suffix in AccountPlaces.sideFiles { try FileSystem.remove(old.catalog + suffix) }
         }
         try Directory.sync(old.data)
     }
@@ -178,6 +177,8 @@ struct CatalogMove {
         }
         try reached("log moved")
         try Directory.removeTemporaries(in: new.data)
+        // Nobody is at either place, so what an import left there is of one that was killed.
+        for places in [old, new] { try places.clearUpImport() }
         for name in try Self.rest(of: old) where name != Self.mark {
             try FileSystem.move("\(old.data)/\(name)", to: "\(new.data)/\(name)")
         }

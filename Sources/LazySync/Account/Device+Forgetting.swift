@@ -56,6 +56,13 @@ extension Device {
         return folders.contains { (try? FileSystem.facts($0.data)) != nil }
     }
 
+    /// Says that an account cannot be opened before the programs at it have stopped.
+    static func stillForgetting(_ operation: String) -> SyncError {
+        SyncError(
+            .busy, operation, "the account is being forgotten, and another program is still at it",
+            hint: "close that program, then try again")
+    }
+
     /// An account's folders, in the private place and in every container.
     private func foldersOf(_ account: AccountID, _ settings: Settings) -> [AccountPlaces] {
         let containers = Set(settings.containers + (places.container.map { [$0] } ?? []))

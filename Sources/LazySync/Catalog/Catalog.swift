@@ -121,11 +121,7 @@ final class Catalog: Sendable {
     }
 
     private func opened(_ operation: String) throws -> Database {
-        guard !isReadOnly else {
-            throw SyncError(
-                .storage, operation, "the catalog can only be read until all of it has moved",
-                hint: "see that both its folders can be reached; the next start tries again")
-        }
+        if isReadOnly { throw Self.onlyRead(operation) }
         return try writer.withLock { database in
             if isClosed.withLock({ $0 }) { throw Tenancy.loggedOut(operation) }
             if let database { return database }
@@ -136,6 +132,12 @@ final class Catalog: Sendable {
             database = opened
             return opened
         }
+    }
+
+    static func onlyRead(_ operation: String) -> SyncError {
+        SyncError(
+            .storage, operation, "the catalog can only be read until all of it has moved",
+            hint: "see that both its folders can be reached; the next start tries again")
     }
 
     /// A commit is durable at the next checkpoint; a crash loses the last ones and never the order.

@@ -13,6 +13,7 @@ extension Verb {
 
             flags
               headMismatch        the server's answers do not add up
+              imported            a file brought the catalog: 'sync restore' checks it
               heldDeletions       the head removes more than one would expect
               containerMissing    SYNC_CONTAINER names a folder that is not there
               twoPlaces           both places have a catalog: decide with 'sync adopt'
