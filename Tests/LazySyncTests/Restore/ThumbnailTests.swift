@@ -122,13 +122,18 @@ import Testing
     @Test func `the newest thumbnails come first`() async throws {
         let (account, items) = Self.photos(40)
         try await withHome(account) { home in
-            _ = try await home.login().restore()
+            let engine = try await home.login()
+            let slots = TransferQueue.Limits().slots[TransferQueue.Priority.thumbnail.rawValue]
+            let gate = FaultGate()
+            home.server.faults.add(.get("/v1/blobs/"), times: slots, .hold(gate))
+            let restore = Task { try await engine.restore() }
+            try await gate.reached(by: slots)
             let asked = home.blobRequests.compactMap {
                 $0.path.split(separator: "/").last.map(String.init)
             }
-            let slots = TransferQueue.Limits().slots[TransferQueue.Priority.thumbnail.rawValue]
-            let first = Set(asked.prefix(slots))
-            #expect(first == Set(items.suffix(slots).compactMap { $0.thumbRecord() }))
+            #expect(Set(asked) == Set(items.suffix(slots).compactMap { $0.thumbRecord() }))
+            gate.open()
+            #expect(try await restore.value.thumbnailsHere == 40)
         }
     }
 
