@@ -1,14 +1,23 @@
 import Foundation
+import Testing
+
+@testable import TestSupport
 
 /// Makes a folder one that nobody can remove, not even root: where the file system knows how.
 struct Stubborn {
-    let isStubborn: Bool
     private let folder: String
 
     init(in folder: String) throws {
         self.folder = folder
-        isStubborn = Self.change("+i", folder)
+        #expect(Self.change("+i", folder))
     }
+
+    /// Whether this user may do that here.
+    static let isPossible: Bool = {
+        guard let folder = try? freshFolder() else { return false }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return change("+i", folder.path) && change("-i", folder.path)
+    }()
 
     func relent() {
         _ = Self.change("-i", folder)
