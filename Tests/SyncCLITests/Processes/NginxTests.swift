@@ -178,4 +178,21 @@ struct `A server that is not ours` {
         let last = try await requests(3, for: file, device, front)[2]
         #expect(last.range == rest(of: file, after: kept) && last.status == 206)
     }
+
+    @Test(arguments: Speech.allCases, Size.allCases)
+    func `open: some bytes cost one request of the chunks that hold them`(
+        speech: Speech, size: Size
+    ) async throws {
+        let (device, front) = try await restored(speech)
+        let file = try size.file(of: device.account)
+        let part = try await device.sync("open", file.id, "--range", "70000-199999")
+        #expect(part.exit == 0 && part.output.count == 130_000, "\(part.error)")
+        let request = try await requests(1, for: file, device, front)[0]
+        #expect(request.status == 206 && request.version == version(speech, size))
+        // From the beginning of the second chunk to the end of the fourth.
+        #expect(request.range == "bytes=\(40 + 65552)-\(40 + 4 * 65552 - 1)")
+        let whole = try Data(
+            contentsOf: URL(filePath: try await device.done("open", file.id).line))
+        #expect(part.output == [UInt8](whole[70_000..<200_000]))
+    }
 }
