@@ -12,8 +12,8 @@ extension Verb {
             usage: sync evict ID | --all
 
             Removes bytes from this device and prints how many files went and what that freed. The
-            addresses and the thumbnails stay, and the bytes come again when they are opened. What is
-            pinned, or in use by another program, stays.
+            addresses and the thumbnails stay (a small photo without one is its own), and the bytes
+            come again when they are opened. What is pinned, or in use by another program, stays.
 
             options
               --all               everything that is not pinned and not in use
