@@ -93,10 +93,4 @@ struct BlobRecord: Sendable, Hashable {
     var handedAt: Int64?
     /// Whether nothing was opened since it was.
     var isNewest = false
-
-    /// Whether the path was handed out so short a time ago that another note is not worth it.
-    func wasHandedOut(before now: Int64) -> Bool {
-        guard let handedAt else { return false }
-        return abs(now - handedAt) < CacheRoom.noteSeconds
-    }
 }

@@ -2,13 +2,6 @@ internal import SyncPlatform
 
 /// Blobs: what happened to the bytes that somebody asked for.
 extension Catalog {
-    /// Remembers that a record's bytes were asked for, through which attachment.
-    func want(_ record: String, through row: Int64) async throws(SyncError) {
-        try await write("note what was asked for") { connection in
-            _ = try connection.want(record, through: row)
-        }
-    }
-
     /// Marks a record's file as complete and proved, and clears what kept others from coming.
     ///
     /// `handedAt` is the time if its path is about to be handed out.
@@ -26,13 +19,7 @@ extension Catalog {
                 try connection.drop(record)
                 return
             }
-            let here = try connection.prepare(.blobIsHere)
-            here.bind(blob: record.utf8Span.span, at: 1)
-            here.bind(text: mark.boot, at: 2)
-            for (index, value) in [mark.inode, mark.size, mark.mtime, mark.ctime].enumerated() {
-                here.bind(value, at: Int32(3 + index))
-            }
-            try here.run()
+            try connection.setMark(mark, of: record)
             try connection.noteOpened(record, handedAt: handedAt)
             try connection.hold(record, DiskCost.blob(mark.size), was: before?.held ?? 0)
             var tally = Tally()
@@ -121,6 +108,17 @@ extension Catalog {
 }
 
 extension Connection {
+    /// Marks the file that was proved, whether or not another one was marked before.
+    func setMark(_ mark: HereMark, of record: String) throws {
+        let here = try prepare(.blobIsHere)
+        here.bind(blob: record.utf8Span.span, at: 1)
+        here.bind(text: mark.boot, at: 2)
+        for (index, value) in [mark.inode, mark.size, mark.mtime, mark.ctime].enumerated() {
+            here.bind(value, at: Int32(3 + index))
+        }
+        try here.run()
+    }
+
     /// Remembers that a record's bytes were asked for; false, and nothing is remembered, if the
     /// attachment does not name it any more.
     func want(_ record: String, through row: Int64) throws -> Bool {

@@ -60,17 +60,23 @@ extension Catalog {
             try set.run()
             return try connection.lastAttachment()
         }
-        var done: Int64 = 0
-        while done < last {
-            let end = done + 20_000
-            try await write("pin everything") { [done] connection in
-                let pin = try connection.prepare(.pinSome)
-                pin.bind(arePinned ? 1 : 0, at: 1)
-                pin.bind(done, at: 2)
-                pin.bind(end, at: 3)
-                try pin.run()
-            }
-            done = end
+        try await writeInSteps("pin everything", upTo: last) { connection, start, end in
+            let pin = try connection.prepare(.pinSome)
+            pin.bind(arePinned ? 1 : 0, at: 1)
+            pin.bind(start, at: 2)
+            pin.bind(end, at: 3)
+            try pin.run()
+        }
+    }
+
+    /// Runs a change of many attachments in transactions of some thousand rows each: `body` gets the
+    /// row before the first and the last one.
+    func writeInSteps(
+        _ operation: String, upTo last: Int64,
+        _ body: @escaping @Sendable (Connection, Int64, Int64) throws -> Void
+    ) async throws(SyncError) {
+        for start in stride(from: 0, to: last, by: 20_000) {
+            try await write(operation) { try body($0, start, start + 20_000) }
         }
     }
 

@@ -83,20 +83,15 @@ extension Catalog {
     /// Makes due again what did not fit beside others, unless it is larger than is fetched by itself.
     func renewSkippedThumbnails() async throws(SyncError) {
         let last = try await read("renew thumbnails") { try $0.lastAttachment() }
-        var done: Int64 = 0
-        while done < last {
-            let end = done + 20_000
-            try await write("renew thumbnails") { [done] connection in
-                let renew = try connection.prepare(.renewSkippedThumbnails)
-                renew.bind(done, at: 1)
-                renew.bind(end, at: 2)
-                renew.bind(Int64(MergedAttachment.eagerLimit), at: 3)
-                try renew.run()
-                var tally = Tally()
-                tally[.thumbnailsDue] += Int(connection.changes)
-                try tally.save(connection)
-            }
-            done = end
+        try await writeInSteps("renew thumbnails", upTo: last) { connection, start, end in
+            let renew = try connection.prepare(.renewSkippedThumbnails)
+            renew.bind(start, at: 1)
+            renew.bind(end, at: 2)
+            renew.bind(Int64(MergedAttachment.eagerLimit), at: 3)
+            try renew.run()
+            var tally = Tally()
+            tally[.thumbnailsDue] += Int(connection.changes)
+            try tally.save(connection)
         }
     }
 

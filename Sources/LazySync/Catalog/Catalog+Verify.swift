@@ -129,15 +129,18 @@ extension Catalog {
         }
     }
 
-    /// The records that files in the cache may belong to.
-    func knownRecords(_ kind: CacheWalk.Kind) async throws(SyncError) -> KnownRecords {
+    /// What `hash` makes of each record that files in the cache may belong to, of originals or of
+    /// thumbnails: the names alone would be too much to hold.
+    func knownRecords(
+        thumbnails: Bool, _ hash: @Sendable (String) -> UInt64
+    ) async throws(SyncError) -> [UInt64] {
         try await inspect("list all records") { connection in
-            let query = try connection.prepare(kind == .blobs ? .knownBlobs : .knownThumbnails)
+            let query = try connection.prepare(thumbnails ? .knownThumbnails : .knownBlobs)
             var hashes: [UInt64] = []
             while try query.step() {
-                hashes.append(RecordHash.of(String(decoding: query.blob(0), as: UTF8.self)))
+                hashes.append(hash(String(decoding: query.blob(0), as: UTF8.self)))
             }
-            return KnownRecords(hashes)
+            return hashes
         }
     }
 }
@@ -185,16 +188,5 @@ extension Connection {
         var tally = Tally()
         tally[.blobsHere] -= 1
         try tally.save(self)
-    }
-
-    /// Marks a file again that was proved again.
-    func renew(_ mark: HereMark, of record: String) throws {
-        let here = try prepare(.blobIsHere)
-        here.bind(blob: record.utf8Span.span, at: 1)
-        here.bind(text: mark.boot, at: 2)
-        for (index, value) in [mark.inode, mark.size, mark.mtime, mark.ctime].enumerated() {
-            here.bind(value, at: Int32(3 + index))
-        }
-        try here.run()
     }
 }

@@ -9,7 +9,8 @@ enum DiskCost {
 
     /// What one blob takes: its bytes, its tags, and its folder.
     static func blob(_ length: Int64) -> Int64 {
-        let chunks = max((length + 65_535) / 65_536, 1)
+        let chunk = Int64(BlobGeometry.chunkSize)
+        let chunks = max((length + chunk - 1) / chunk, 1)
         return file(length) + file(chunks * Int64(BlobGeometry.tagSize)) + block
     }
 }

@@ -238,6 +238,12 @@ struct CacheRoom: Sendable {
 
     private func mayGo(_ blob: CachedBlob) -> Bool { !blob.isPinned && !isSafe(blob) }
 
+    /// Whether a path was handed out so short a time ago that another note is not worth it.
+    static func isNoted(_ blob: BlobRecord, at now: Int64) -> Bool {
+        guard let handedAt = blob.handedAt else { return false }
+        return abs(now - handedAt) < noteSeconds
+    }
+
     private func isSafe(_ blob: CachedBlob) -> Bool {
         guard let handedAt = blob.handedAt else { return false }
         // Also if the clock was set back meanwhile.

@@ -126,7 +126,7 @@ actor Materializer {
     func isNoted(
         _ row: AttachmentRow, _ ref: CloudBlobRef, handsOut: Bool
     ) async throws(SyncError) -> Bool {
-        if let blob = row.blob, blob.isNewest, !handsOut || blob.wasHandedOut(before: clock.now) {
+        if let blob = row.blob, blob.isNewest, !handsOut || CacheRoom.isNoted(blob, at: clock.now) {
             return true
         }
         do throws(SyncError) {

@@ -139,7 +139,7 @@ extension VerifyPass {
             try file.setMode(0o400)
             let facts = try file.facts()
             guard facts.size == proved.size, facts.mtimeNs == proved.mtimeNs else { return }
-            try connection.renew(HereMark(boot: mark.boot, facts: facts), of: blob.record)
+            try connection.setMark(HereMark(boot: mark.boot, facts: facts), of: blob.record)
         }
     }
 

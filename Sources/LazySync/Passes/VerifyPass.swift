@@ -111,7 +111,8 @@ struct VerifyPass {
             return
         }
         // A record that comes later makes files that are newer.
-        let known = try await catalog.knownRecords(kind)
+        let known = KnownRecords(
+            try await catalog.knownRecords(thumbnails: kind == .thumbnails, RecordHash.of))
         for part in parts {
             try await checkCancellation(at: nil)
             let (start, repairs) = (start, options.repair)

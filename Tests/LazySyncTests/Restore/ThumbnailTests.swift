@@ -250,7 +250,8 @@ import Testing
         _ = try await store.verify(seq: 1)
         let row = try #require(try await store.catalog.attachment(item.key()))
         let record = try #require(item.record())
-        try await store.catalog.want(record, through: row.row)
+        #expect(
+            try await store.catalog.write("ask for it") { try $0.want(record, through: row.row) })
         account.remove(item.id)
         account.push()
         try await store.apply()
