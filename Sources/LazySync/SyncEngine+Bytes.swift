@@ -169,7 +169,6 @@ extension SyncEngine {
     private func bringThumbnail(_ key: AttachmentKey) async throws(SyncError) -> MaterializedFile {
         let tenant = try opened.enter("open a thumbnail")
         defer { withExtendedLifetime(tenant) {} }
-        let fetcher = try await thumbnailFetcher()
         while true {
             guard let row = try await catalog.attachment(key),
                 let (work, tags) = try await catalog.thumbnail(key)
@@ -188,6 +187,8 @@ extension SyncEngine {
             var file = MaterializedFile(
                 key: key, path: path, size: Int64(work.size), bytesFetched: 0, requests: 0)
             if row.thumbnail == .here, try await proves(path, work, tags) { return file }
+            // Only now: one that is here needs no server.
+            let fetcher = try await thumbnailFetcher()
             guard let result = try await fetchOne(work, fetcher) else { continue }
             if let reason = result.reason {
                 throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
