@@ -49,7 +49,8 @@ final class ChunkStore: Sendable {
             offset = BlobGeometry.headerSize
         }
         let here = chunks
-        var run = ChunkRun(first: geometry.chunk(at: start + UInt64(offset)))
+        var run = ChunkRun(
+            first: geometry.chunk(at: start + UInt64(offset)), room: sealed.count - offset)
         for chunk in run.first..<geometry.chunkCount {
             let length = geometry.plainSize(chunk) + BlobGeometry.tagSize
             guard offset + length <= sealed.count else { break }
@@ -59,7 +60,7 @@ final class ChunkStore: Sendable {
             if !isNeeded || !run.append(chunk, bytes, blob, geometry) {
                 if isNeeded { problem.suspect.append(chunk) }
                 problem.fileError = problem.fileError ?? write(run)
-                run = ChunkRun(first: chunk + 1)
+                run = ChunkRun(first: chunk + 1, room: sealed.count - offset)
             }
         }
         problem.fileError = problem.fileError ?? write(run)
@@ -78,7 +79,8 @@ final class ChunkStore: Sendable {
     private func write(_ run: ChunkRun) -> FileError? {
         guard run.count > 0 else { return nil }
         do throws(FileError) {
-            try place.write(run.plaintext.span, tags: run.tags.span, from: run.first)
+            let (bytes, tags) = (run.bytes, run.tags)
+            try place.write(bytes.span.extracting(..<run.used), tags: tags.span, from: run.first)
         } catch {
             return error
         }
@@ -95,27 +97,29 @@ final class ChunkStore: Sendable {
 private struct ChunkRun {
     let first: Int
     private(set) var count = 0
-    private(set) var plaintext: [UInt8] = []
+    /// The plaintext of its chunks, and behind it room for more.
+    private(set) var bytes: [UInt8] = []
+    private(set) var used = 0
     private(set) var tags: [UInt8] = []
+    private let room: Int
 
-    init(first: Int) {
+    /// Begins a run that may take `room` sealed bytes at the most.
+    init(first: Int, room: Int) {
         self.first = first
+        self.room = room
     }
 
     /// Opens a chunk at the end of the run; false if it is not that chunk of this blob.
     mutating func append(
         _ chunk: Int, _ sealed: Span<UInt8>, _ blob: SealedBlob, _ geometry: BlobGeometry
     ) -> Bool {
-        let start = plaintext.count
         let size = geometry.plainSize(chunk)
-        if count == 0 { plaintext.reserveCapacity(16 * BlobGeometry.chunkSize) }
-        plaintext.append(contentsOf: repeatElement(0, count: size))
-        var whole = plaintext.mutableSpan
+        let start = used
+        if bytes.isEmpty { bytes = [UInt8](repeating: 0, count: room) }
+        var whole = bytes.mutableSpan
         var target = whole._mutatingExtracting(start..<start + size)
-        guard blob.open(chunk: chunk, of: geometry, sealed, into: &target) else {
-            plaintext.removeSubrange(start...)
-            return false
-        }
+        guard blob.open(chunk: chunk, of: geometry, sealed, into: &target) else { return false }
+        used += size
         tags.append(copying: sealed.extracting(last: BlobGeometry.tagSize))
         count += 1
         return true

@@ -54,7 +54,8 @@ struct BlobSealer {
     private mutating func seal(_ plaintext: Span<UInt8>, to out: inout [UInt8]) {
         if chunk == 0 { out.append(copying: blob.header.span) }
         let start = out.count
-        out.append(contentsOf: repeatElement(0, count: plaintext.count + BlobGeometry.tagSize))
+        // An array is added at once; a repeated element one by one, unless the optimizer helps.
+        out += [UInt8](repeating: 0, count: plaintext.count + BlobGeometry.tagSize)
         var whole = out.mutableSpan
         var sealed = whole._mutatingExtracting(start...)
         blob.seal(chunk: chunk, of: geometry, plaintext, into: &sealed)

@@ -37,7 +37,7 @@ enum SealedEntry {
         sealed.append(bigEndian: UInt32(payload.count))
         sealed.append(copying: payload)
         let padding = (block - (4 + payload.count) % block) % block
-        sealed.append(contentsOf: repeatElement(0, count: padding))
+        sealed += [UInt8](repeating: 0, count: padding)
         let aad = aad(facts, account)
         AEAD.seal(inPlace: &sealed, from: start, key: keys.meta, nonce: nonce, aad: aad.span)
     }
