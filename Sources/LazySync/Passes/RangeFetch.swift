@@ -44,10 +44,14 @@ final class RangeFetch: Sendable {
         state.withLock { $0.holders += 1 }
     }
 
-    /// Joins those who want it; false if it is over.
-    func join() -> Bool {
+    /// Joins those who want a chunk of it; false if it is over and has not brought that chunk.
+    ///
+    /// It may have ended between a look at what came and this.
+    func join(for chunk: Int) -> Bool {
         state.withLock { state in
-            guard state.outcome == nil, state.holders > 0 else { return false }
+            guard state.holders > 0, state.outcome == nil || state.arrived.contains(chunk) else {
+                return false
+            }
             state.holders += 1
             return true
         }

@@ -27,6 +27,8 @@ extension RecordReads {
         if part == nil { run = chunk..<min(run.upperBound, chunk + Self.mostInMemory) }
         // Somebody may have asked during the waits above; from here on there are none.
         if let fetch = going(chunk) { return fetch }
+        // Nor may it have come since the caller looked: with whom it came may be over and gone.
+        if try part?.proved(chunk) != nil { return nil }
         let next = fetches.filter { $0.isOpen && $0.chunks.lowerBound > chunk }
             .map(\.chunks.lowerBound).min()
         run = run.clamped(to: chunk..<(next ?? run.upperBound))
@@ -52,7 +54,7 @@ extension RecordReads {
 
     /// A transfer of ours that brings a chunk, held once more.
     private func going(_ chunk: Int) -> RangeFetch? {
-        fetches.first { $0.chunks.contains(chunk) && $0.join() }
+        fetches.first { $0.chunks.contains(chunk) && $0.join(for: chunk) }
     }
 
     /// Waits while a transfer of the whole, in this process, is about to bring a chunk.
