@@ -68,6 +68,8 @@ final class ScriptedServer: Sendable {
         state.withLock { state in
             state.isClosed = true
             for connection in state.connections { connection.close() }
+            // Each notes its requests here, and so keeps this.
+            state.connections = []
         }
         shutdown(listener, CInt(SHUT_RDWR))
     }
