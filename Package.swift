@@ -29,16 +29,19 @@ let package = Package(
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd",
             providers: [.apt(["libmicrohttpd-dev"])]),
-        // Headers only: both libraries are loaded on first use, so that a command that needs neither
-        // starts without them and their forty dependencies.
+        // Headers only: these libraries are loaded on first use, so that a command that needs none of
+        // them starts without them and their forty dependencies.
         .systemLibrary(name: "CCurl"),
+        .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CSecret"),
         // simdjson is C++; this target is its C face.
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         .target(
             name: "SyncPlatform",
-            dependencies: ["CSQLite", "CSodium", "CCurl", "CSecret", "CSimdJSON"],
+            dependencies: [
+                "CSQLite", "CSodium", "COpenSSL", "CCurl", "CSecret", "CSimdJSON",
+            ],
             swiftSettings: strict),
         .target(name: "LazySync", dependencies: ["SyncPlatform"], swiftSettings: safe),
         .executableTarget(

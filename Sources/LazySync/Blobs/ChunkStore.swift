@@ -6,6 +6,8 @@ final class ChunkStore: Sendable {
     private let place: any ChunkPlace
     private let blob: SealedBlob
     private let present: Locked<ChunkSet>
+    /// Room for a run, kept from one to the next: fresh pages cost more than opening does.
+    private let spare = Locked<[UInt8]>([])
     private let progress: @Sendable (ChunkSet) -> Void
 
     /// What was wrong with some bytes.
@@ -50,7 +52,11 @@ final class ChunkStore: Sendable {
         }
         let here = chunks
         var run = ChunkRun(
-            first: geometry.chunk(at: start + UInt64(offset)), room: sealed.count - offset)
+            first: geometry.chunk(at: start + UInt64(offset)),
+            spare.withLock { spare in
+                defer { spare = [] }
+                return spare
+            }, room: sealed.count)
         for chunk in run.first..<geometry.chunkCount {
             let length = geometry.plainSize(chunk) + BlobGeometry.tagSize
             guard offset + length <= sealed.count else { break }
@@ -60,10 +66,11 @@ final class ChunkStore: Sendable {
             if !isNeeded || !run.append(chunk, bytes, blob, geometry) {
                 if isNeeded { problem.suspect.append(chunk) }
                 problem.fileError = problem.fileError ?? write(run)
-                run = ChunkRun(first: chunk + 1, room: sealed.count - offset)
+                run.restart(at: chunk + 1)
             }
         }
         problem.fileError = problem.fileError ?? write(run)
+        spare.withLock { $0 = run.bytes }
         return problem
     }
 
@@ -95,31 +102,36 @@ final class ChunkStore: Sendable {
 
 /// Verified chunks in a row, to be written at once.
 private struct ChunkRun {
-    let first: Int
+    private(set) var first: Int
     private(set) var count = 0
     /// The plaintext of its chunks, and behind it room for more.
-    private(set) var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8]
     private(set) var used = 0
     private(set) var tags: [UInt8] = []
-    private let room: Int
 
-    /// Begins a run that may take `room` sealed bytes at the most.
-    init(first: Int, room: Int) {
+    /// Begins a run in room that is there, or in more if that is less than `room` bytes.
+    init(first: Int, _ spare: [UInt8], room: Int) {
         self.first = first
-        self.room = room
+        bytes = spare.count < room ? [UInt8](repeating: 0, count: room) : spare
+    }
+
+    /// Begins another run where this one was.
+    mutating func restart(at chunk: Int) {
+        first = chunk
+        count = 0
+        used = 0
+        tags.removeAll(keepingCapacity: true)
     }
 
     /// Opens a chunk at the end of the run; false if it is not that chunk of this blob.
     mutating func append(
         _ chunk: Int, _ sealed: Span<UInt8>, _ blob: SealedBlob, _ geometry: BlobGeometry
     ) -> Bool {
-        let size = geometry.plainSize(chunk)
-        let start = used
-        if bytes.isEmpty { bytes = [UInt8](repeating: 0, count: room) }
+        let range = used..<used + geometry.plainSize(chunk)
         var whole = bytes.mutableSpan
-        var target = whole._mutatingExtracting(start..<start + size)
+        var target = whole._mutatingExtracting(range)
         guard blob.open(chunk: chunk, of: geometry, sealed, into: &target) else { return false }
-        used += size
+        used = range.upperBound
         tags.append(copying: sealed.extracting(last: BlobGeometry.tagSize))
         count += 1
         return true

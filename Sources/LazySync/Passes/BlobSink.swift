@@ -24,7 +24,7 @@ final class BlobSink: HTTPSink {
 
     /// Large enough that writing is sequential, small enough to keep a few.
     private static let blockBytes = 16 * (BlobGeometry.chunkSize + BlobGeometry.tagSize)
-    private static let mostQueued = 3
+    private static let mostQueued = 2
     /// A body with more wrong chunks than this is not a damaged blob but something else.
     private static let mostSuspects = 16
 
@@ -36,10 +36,15 @@ final class BlobSink: HTTPSink {
     /// What the client's thread and the worker both touch.
     private struct Arrival {
         var outcome = Outcome()
-        var block: [UInt8] = []
-        /// Where in the sealed blob the block begins.
+        /// What has come and is no block yet.
+        var bytes: [UInt8] = []
+        /// Where in the sealed blob these bytes begin.
         var start: UInt64 = 0
-        var queued = 0
+        /// What waits to be stored.
+        var blocks: [Block] = []
+        var isStoring = false
+        /// Room that stored blocks left: without it, most of the time would go to fresh pages.
+        var spare: [[UInt8]] = []
         var control: HTTPTransferControl?
         var isPaused = false
         var mustStop = false
@@ -69,25 +74,29 @@ final class BlobSink: HTTPSink {
     }
 
     func receive(_ bytes: Span<UInt8>) -> HTTPSinkStep {
-        let (step, block) = arrival.withLock { arrival -> (HTTPSinkStep, Block?) in
-            if arrival.mustStop { return (.stop, nil) }
-            if arrival.queued >= Self.mostQueued {
+        let (step, begins) = arrival.withLock { arrival -> (HTTPSinkStep, Bool) in
+            if arrival.mustStop { return (.stop, false) }
+            if arrival.blocks.count >= Self.mostQueued {
                 arrival.isPaused = true
-                return (.pause, nil)
+                return (.pause, false)
             }
             arrival.outcome.received += UInt64(bytes.count)
-            arrival.block.append(copying: bytes)
+            arrival.bytes.append(copying: bytes)
             // A slow link fills no block: what came is stored as soon as nothing else is being.
-            let isDue = arrival.queued == 0 || arrival.block.count >= Self.blockBytes
-            return (.more, isDue ? takeBlock(&arrival) : nil)
+            if !arrival.isStoring || arrival.bytes.count >= Self.blockBytes { cutBlock(&arrival) }
+            return (.more, beginsStoring(&arrival))
         }
-        if let block { submit(block) }
+        if begins { worker.async { [self] in storeAll() } }
         return step
     }
 
     /// Waits until what came is written, and tells what it was; once, after the transfer ended.
     func finish() async -> Outcome {
-        if let rest = arrival.withLock({ takeBlock(&$0) }) { submit(rest) }
+        let begins = arrival.withLock { arrival in
+            cutBlock(&arrival)
+            return beginsStoring(&arrival)
+        }
+        if begins { worker.async { [self] in storeAll() } }
         return await withCheckedContinuation { continuation in
             worker.async { [arrival] in
                 continuation.resume(returning: arrival.withLock { $0.outcome })
@@ -95,56 +104,69 @@ final class BlobSink: HTTPSink {
         }
     }
 
-    /// Bytes that end where a chunk ends.
-    private struct Block: Sendable {
+    /// Bytes that end where a chunk ends, and behind them some that belong to the next block.
+    private struct Block {
         let start: UInt64
         let bytes: [UInt8]
         let count: Int
     }
 
-    /// Takes the whole chunks that came, and leaves the rest for the next block.
-    private func takeBlock(_ arrival: inout sending Arrival) -> Block? {
-        let whole = store.geometry.wholeBytes(from: arrival.start, count: arrival.block.count)
-        guard whole > 0 else { return nil }
-        var rest: [UInt8] = []
+    /// Makes a block of the whole chunks that came; the rest begins the next one.
+    private func cutBlock(_ arrival: inout sending Arrival) {
+        let whole = store.geometry.wholeBytes(from: arrival.start, count: arrival.bytes.count)
+        guard whole > 0 else { return }
+        var rest = arrival.spare.popLast() ?? []
+        rest.removeAll(keepingCapacity: true)
         rest.reserveCapacity(Self.blockBytes + 512 << 10)
-        rest.append(copying: arrival.block.span.extracting(whole...))
-        let block = Block(start: arrival.start, bytes: arrival.block, count: whole)
-        arrival.block = rest
+        rest.append(copying: arrival.bytes.span.extracting(whole...))
+        arrival.blocks.append(Block(start: arrival.start, bytes: arrival.bytes, count: whole))
+        arrival.bytes = rest
         arrival.start += UInt64(whole)
-        arrival.queued += 1
-        return block
     }
 
-    private func submit(_ block: Block) {
-        worker.async { [self] in
-            var next: Block? = block
-            while let block = next { next = keep(block) }
+    private func beginsStoring(_ arrival: inout sending Arrival) -> Bool {
+        guard !arrival.isStoring, !arrival.blocks.isEmpty else { return false }
+        arrival.isStoring = true
+        return true
+    }
+
+    /// Stores what waits, and what comes meanwhile.
+    private func storeAll() {
+        while let block = next() {
+            let problem = keep(block)
+            let paused = arrival.withLock { arrival -> HTTPTransferControl? in
+                note(problem, &arrival)
+                arrival.spare.append(block.bytes)
+                let control = arrival.isPaused ? arrival.control : nil
+                arrival.isPaused = false
+                return control
+            }
+            paused?.resume()
         }
     }
 
-    /// Stores a block, and answers what has come meanwhile if nothing else waits to be stored.
-    private func keep(_ block: Block) -> Block? {
+    private func next() -> Block? {
+        arrival.withLock { arrival in
+            if arrival.blocks.isEmpty { cutBlock(&arrival) }
+            arrival.isStoring = !arrival.blocks.isEmpty
+            return arrival.isStoring ? arrival.blocks.removeFirst() : nil
+        }
+    }
+
+    private func keep(_ block: Block) -> ChunkStore.Problem {
         // Behind a wrong header nothing counts, even if it would open.
         let isOver = arrival.withLock { arrival in
             arrival.outcome.headerIsWrong || arrival.outcome.fileError != nil
         }
-        let problem =
-            isOver
-            ? ChunkStore.Problem()
-            : store.take(block.bytes.span.extracting(..<block.count), at: block.start)
-        let (paused, next) = arrival.withLock { arrival -> (HTTPTransferControl?, Block?) in
-            arrival.outcome.suspect.formUnion(problem.suspect)
-            if problem.headerIsWrong { arrival.outcome.headerIsWrong = true }
-            if let error = problem.fileError { arrival.outcome.fileError = error }
-            arrival.mustStop = Self.mustStop(arrival.outcome) || isMoreThanWanted(arrival.outcome)
-            arrival.queued -= 1
-            let control = arrival.isPaused ? arrival.control : nil
-            arrival.isPaused = false
-            return (control, arrival.queued == 0 ? takeBlock(&arrival) : nil)
-        }
-        paused?.resume()
-        return next
+        if isOver { return ChunkStore.Problem() }
+        return store.take(block.bytes.span.extracting(..<block.count), at: block.start)
+    }
+
+    private func note(_ problem: ChunkStore.Problem, _ arrival: inout sending Arrival) {
+        arrival.outcome.suspect.formUnion(problem.suspect)
+        if problem.headerIsWrong { arrival.outcome.headerIsWrong = true }
+        if let error = problem.fileError { arrival.outcome.fileError = error }
+        arrival.mustStop = Self.mustStop(arrival.outcome) || isMoreThanWanted(arrival.outcome)
     }
 
     /// Whether a whole answer, to a request for a part, has brought that part.

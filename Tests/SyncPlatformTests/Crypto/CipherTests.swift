@@ -96,6 +96,64 @@ private func bytes(_ hex: String) -> [UInt8] {
             chunk: 258, isLast: false, text.span, tag: shortTag, scratch: &scratch)
         #expect(!proves)
     }
+
+    @Test(
+        .enabled(if: OpenSSL.loaded != nil, "OpenSSL, or this cipher of it, is not here"),
+        arguments: [0, 1, 63, 64, 65, 1_000, 65_536])
+    func `OpenSSL and libsodium seal alike, and open what the other sealed`(count: Int) {
+        let (key, nonce) = (random.bytes(32), random.bytes(24))
+        let text = random.bytes(count)
+        let ciphers = [
+            ChunkCipher(key: key.span, nonce: nonce.span),
+            ChunkCipher(key: key.span, nonce: nonce.span, ChunkBox(openSSL: nil)),
+        ]
+        var boxes: [[UInt8]] = []
+        for cipher in ciphers {
+            var sealed = [UInt8](repeating: 0, count: count + 16)
+            var span = sealed.mutableSpan
+            cipher.seal(chunk: 7, isLast: true, text.span, into: &span)
+            boxes.append(sealed)
+        }
+        #expect(boxes[0] == boxes[1])
+        for (cipher, sealed) in zip(ciphers, boxes.reversed()) {
+            var opened = [UInt8](repeating: 9, count: count)
+            var span = opened.mutableSpan
+            let opens = cipher.open(chunk: 7, isLast: true, sealed.span, into: &span)
+            #expect(opens && opened == text)
+        }
+    }
+
+    @Test(arguments: [OpenSSL.loaded, nil])
+    func `of a chunk that does not open nothing is left`(openSSL: OpenSSL?) {
+        let cipher = ChunkCipher(
+            key: random.bytes(32).span, nonce: random.bytes(24).span, ChunkBox(openSSL: openSSL))
+        let text = random.bytes(1_000)
+        var sealed = [UInt8](repeating: 0, count: 1_016)
+        var sealedSpan = sealed.mutableSpan
+        cipher.seal(chunk: 0, isLast: false, text.span, into: &sealedSpan)
+        sealed[1_015] ^= 1
+        var opened = [UInt8](repeating: 9, count: 1_000)
+        var span = opened.mutableSpan
+        let opens = cipher.open(chunk: 0, isLast: false, sealed.span, into: &span)
+        #expect(!opens && opened.allSatisfy { $0 == 0 })
+    }
+
+    @Test func `a chunk is a box of XChaCha20-Poly1305 whose nonce ends in number and mark`() {
+        let key = random.bytes(32)
+        let prefix = random.bytes(19)
+        let text = random.bytes(500)
+        var box = [UInt8](repeating: 0, count: 516)
+        var boxSpan = box.mutableSpan
+        let nonce = prefix + [1, 2, 3, 4, 1]
+        AEAD.seal(
+            text.span, key: SecretBytes(copying: key.span), nonce: nonce.span, aad: Span(),
+            into: &boxSpan)
+        var sealed = [UInt8](repeating: 0, count: 516)
+        var span = sealed.mutableSpan
+        ChunkCipher(key: key.span, nonce: prefix.span)
+            .seal(chunk: 0x0102_0304, isLast: true, text.span, into: &span)
+        #expect(sealed == box)
+    }
 }
 
 @Suite struct HashTests {
