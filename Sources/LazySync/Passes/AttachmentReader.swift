@@ -33,7 +33,7 @@ public actor AttachmentReader {
     }
 
     deinit {
-        for fetch in held { fetch.release() }
+        for fetch in held { fetch.release(.soon) }
     }
 
     /// The folder that is this version's alone.
@@ -108,7 +108,7 @@ public actor AttachmentReader {
         letGo { !isSequential || $0.upperBound <= needed.lowerBound }
         // What this read waits for stays on its way, whatever other reads let go.
         var waitedFor: [RangeFetch] = []
-        defer { for fetch in waitedFor { fetch.release() } }
+        defer { for fetch in waitedFor { fetch.release(.now) } }
         var result: [UInt8] = []
         result.reserveCapacity(range.count)
         for chunk in needed {
@@ -120,7 +120,8 @@ public actor AttachmentReader {
                 copying: plaintext.span.extracting(
                     Int(piece.lowerBound - start)..<Int(piece.upperBound - start)))
         }
-        try await readAhead(from: needed.upperBound, before: last)
+        // What nobody needs yet must not fail a read that has its bytes.
+        try? await readAhead(from: needed.upperBound, before: last)
         return result
     }
 
@@ -140,10 +141,12 @@ public actor AttachmentReader {
             if round == Self.mostRounds / 2 { await reads.useMemoryOnly() }
             let end = min(last, max(needed, chunk + pattern.nextReach))
             let fetch = try await reads.bring(
-                chunk, upTo: end, waits: round < Self.mostRounds / 2, cost)
+                chunk, upTo: end, .now, waits: round < Self.mostRounds / 2, cost)
             guard let fetch else { continue }
             // Held twice: by this read, and by the reader for what comes behind the chunk.
-            for passed in waitedFor where passed.chunks.upperBound <= chunk { passed.release() }
+            for passed in waitedFor where passed.chunks.upperBound <= chunk {
+                passed.release(.now)
+            }
             waitedFor.removeAll { $0.chunks.upperBound <= chunk }
             waitedFor.append(fetch)
             keep(fetch)
@@ -168,7 +171,7 @@ public actor AttachmentReader {
         let end = min(last, start + pattern.nextReach)
         guard let fetch = try await reads.bringAhead(start..<end, cost) else { return }
         keep(fetch)
-        fetch.release()
+        fetch.release(.soon)
     }
 
     /// The transfers that go on for this reader, for tests.
@@ -187,7 +190,7 @@ public actor AttachmentReader {
     }
 
     private func letGo(_ isUseless: (Range<Int>) -> Bool) {
-        for fetch in held where isUseless(fetch.chunks) { fetch.release() }
+        for fetch in held where isUseless(fetch.chunks) { fetch.release(.soon) }
         held.removeAll { isUseless($0.chunks) }
     }
 }

@@ -8,6 +8,19 @@ final class RangeFetch: Sendable {
     let chunks: Range<Int>
     /// Where they go if not to the disk.
     let window: ChunkWindow
+    /// Its place in the line, which a read that needs it moves up.
+    let ticket: TransferQueue.Ticket
+
+    /// Why somebody holds it.
+    enum Want: Sendable {
+        /// A read goes on that needs it.
+        case now
+        /// Reads may get there.
+        case soon
+
+        /// What that is worth in the line.
+        var priority: TransferQueue.Priority { self == .now ? .opened : .background }
+    }
 
     /// It ended, and what became of it shows only by looking again.
     struct LookAgain: Error {}
@@ -17,6 +30,8 @@ final class RangeFetch: Sendable {
     private struct State {
         var arrived: ChunkSet
         var holders = 1
+        /// Reads that go on among them.
+        var reads: Int
         var task: Task<Void, Never>?
         var outcome: Result<Void, any Error>?
         var waiters: [Int: Waiter] = [:]
@@ -31,10 +46,13 @@ final class RangeFetch: Sendable {
     }
 
     /// Makes one that is held once and has not begun.
-    init(_ chunks: Range<Int>, _ geometry: BlobGeometry) {
+    init(
+        _ chunks: Range<Int>, _ geometry: BlobGeometry, _ ticket: TransferQueue.Ticket, _ want: Want
+    ) {
         self.chunks = chunks
+        self.ticket = ticket
         window = ChunkWindow(geometry)
-        state = Locked(State(arrived: ChunkSet(chunks)))
+        state = Locked(State(arrived: ChunkSet(chunks), reads: want == .now ? 1 : 0))
     }
 
     // MARK: Those who want it
@@ -47,20 +65,22 @@ final class RangeFetch: Sendable {
     /// Joins those who want a chunk of it; false if it is over and has not brought that chunk.
     ///
     /// It may have ended between a look at what came and this.
-    func join(for chunk: Int) -> Bool {
+    func join(for chunk: Int, _ want: Want) -> Bool {
         state.withLock { state in
             guard state.holders > 0, state.outcome == nil || state.arrived.contains(chunk) else {
                 return false
             }
             state.holders += 1
+            if want == .now { state.reads += 1 }
             return true
         }
     }
 
     /// Leaves; the last one out ends it.
-    func release() {
+    func release(_ want: Want) {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.holders -= 1
+            if want == .now { state.reads -= 1 }
             return state.holders == 0 ? state.task : nil
         }
         task?.cancel()
@@ -78,6 +98,9 @@ final class RangeFetch: Sendable {
     func end() async {
         await state.withLock { $0.task }?.value
     }
+
+    /// Whether a read goes on that needs it: only then its end is worth a note.
+    var isNeeded: Bool { state.withLock { $0.reads > 0 } }
 
     /// Whether it may still bring something.
     var isOpen: Bool { state.withLock { $0.outcome == nil && $0.holders > 0 } }

@@ -11,28 +11,29 @@ extension RecordReads {
     /// Has a chunk brought, and up to `end` what follows it and is not here either.
     ///
     /// Answers the transfer that brings it, held once for the caller. nil: look again, it may be
-    /// here. Only who really needs the chunk waits for another transfer that will soon have it.
+    /// here. Only who really needs the chunk waits for another transfer that will soon have it, and
+    /// goes before what is only read ahead.
     func bring(
-        _ chunk: Int, upTo end: Int, waits: Bool, _ cost: ReadCost
+        _ chunk: Int, upTo end: Int, _ want: RangeFetch.Want, waits: Bool, _ cost: ReadCost
     ) async throws -> RangeFetch? {
         if waits, try await hasCome(chunk) {
             // It may lie in other files by now than those that are open.
             source = nil
             return nil
         }
-        if let fetch = going(chunk) { return fetch }
+        if let fetch = going(chunk, want) { return await raised(fetch, want) }
         var run = chunk..<min(end, chunk + Self.mostOnDisk)
         if case .part(let file)? = source { run = try file.missing(run) }
         let part = try await roomOnDisk(for: run)
         if part == nil { run = chunk..<min(run.upperBound, chunk + Self.mostInMemory) }
         // Somebody may have asked during the waits above; from here on there are none.
-        if let fetch = going(chunk) { return fetch }
+        if let fetch = going(chunk, want) { return await raised(fetch, want) }
         // Nor may it have come since the caller looked: with whom it came may be over and gone.
         if try part?.proved(chunk) != nil { return nil }
         let next = fetches.filter { $0.isOpen && $0.chunks.lowerBound > chunk }
             .map(\.chunks.lowerBound).min()
         run = run.clamped(to: chunk..<(next ?? run.upperBound))
-        return begin(run, part, cost)
+        return begin(run, part, want, cost)
     }
 
     /// Has chunks brought that nobody needs yet; nil if the first is here or on its way.
@@ -46,15 +47,22 @@ extension RecordReads {
         case nil: break
         }
         return try await bring(
-            chunks.lowerBound, upTo: chunks.upperBound, waits: false, cost)
+            chunks.lowerBound, upTo: chunks.upperBound, .soon, waits: false, cost)
     }
 
     /// Writes nothing to the disk any more: it does not keep what comes.
     func useMemoryOnly() { isMemoryOnly = true }
 
     /// A transfer of ours that brings a chunk, held once more.
-    private func going(_ chunk: Int) -> RangeFetch? {
-        fetches.first { $0.chunks.contains(chunk) && $0.join(for: chunk) }
+    private func going(_ chunk: Int, _ want: RangeFetch.Want) -> RangeFetch? {
+        fetches.first { $0.chunks.contains(chunk) && $0.join(for: chunk, want) }
+    }
+
+    private func raised(_ fetch: RangeFetch, _ want: RangeFetch.Want) async -> RangeFetch {
+        if want.priority < fetch.ticket.priority {
+            await materializer.lane.queue.raise(fetch.ticket, to: want.priority)
+        }
+        return fetch
     }
 
     /// Waits while a transfer of the whole, in this process, is about to bring a chunk.
@@ -124,9 +132,11 @@ extension RecordReads {
         error.code == .noSpace || error.code == .readOnly || error.code == .permission
     }
 
-    private func begin(_ run: Range<Int>, _ part: BlobFile?, _ cost: ReadCost) -> RangeFetch {
+    private func begin(
+        _ run: Range<Int>, _ part: BlobFile?, _ want: RangeFetch.Want, _ cost: ReadCost
+    ) -> RangeFetch {
         fetches.removeAll { !$0.isOpen }
-        let fetch = RangeFetch(run, geometry)
+        let fetch = RangeFetch(run, geometry, materializer.lane.ticket(want.priority), want)
         fetches.append(fetch)
         fetch.began(Task { await carry(fetch, part, cost) })
         return fetch
@@ -151,8 +161,11 @@ extension RecordReads {
             fetch.ended(.failure(RangeFetch.LookAgain()))
         } catch is CancellationError {
             fetch.ended(.failure(CancellationError()))
-        } catch {
+        } catch  where fetch.isNeeded {
             fetch.ended(.failure(await materializer.rangeFailed(error, row, ref)))
+        } catch {
+            // It says nothing that anybody asked: the read that gets there asks again.
+            fetch.ended(.failure(RangeFetch.LookAgain()))
         }
     }
 
@@ -169,7 +182,7 @@ extension RecordReads {
         let lane = materializer.lane
         let remote = QueuedRemote(
             remote: try await materializer.access.remote(), lane: lane,
-            ticket: lane.ticket(.opened), isResumable: true)
+            ticket: fetch.ticket, isResumable: true)
         var transfer = BlobTransfer(
             record: record, store: store, remote: remote, policy: materializer.policy,
             clock: materializer.clock)

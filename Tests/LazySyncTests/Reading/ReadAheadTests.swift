@@ -87,6 +87,61 @@ import Testing
         var isOver: Bool { fetch?.isOpen != true }
     }
 
+    @Test func `what is read ahead waits behind all else until a read gets there`() async throws {
+        try await withOneFile(
+            100 * 65_536,
+            // Nothing that nobody waits for is ever let in.
+            configure: { $0.limits = .init(total: 4, perHost: 4, slots: [4, 4, 4, 0]) }
+        ) { file in
+            let reader = try await file.reader()
+            for chunk in 0..<4 { try await file.reads(reader, at: chunk * 65_536, count: 65_536) }
+            try await file.engine.hasWaiting(1)
+            #expect(await file.engine.opened.lane.queue.mostUrgent == .background)
+            #expect(file.askedChunks == [0..<1, 1..<5])
+            for chunk in 4..<6 { try await file.reads(reader, at: chunk * 65_536, count: 65_536) }
+            #expect(file.askedChunks == [0..<1, 1..<5, 5..<13])
+        }
+    }
+
+    @Test func `what is read ahead and fails says nothing until a read needs it`() async throws {
+        try await withOneFile(100 * 65_536) { file in
+            file.server.faults.add(file.request, skip: 2, .problem(403, code: "not-entitled"))
+            let reader = try await file.reader()
+            for chunk in 0..<4 { try await file.reads(reader, at: chunk * 65_536, count: 65_536) }
+            try await until { await reader.readsAhead.isEmpty && file.requests.count == 3 }
+            let found = try await file.engine.explain(file.key)
+            #expect(found.attachment.state == .remote && found.evidence.status == nil)
+            try await file.reads(reader, at: 4 * 65_536, count: 65_536)
+            #expect(try await file.state == .remote)
+            // Now somebody asks: it is asked again, and counts.
+            try await file.readFails(
+                reader, at: 5 * 65_536, count: 65_536, .unavailable(.notEntitled))
+            #expect(try await file.state == .unavailable(.notEntitled))
+            #expect(file.askedChunks.last?.lowerBound == 5)
+            file.server.faults.clear()
+            try await file.reads(reader, at: 5 * 65_536, count: 65_536)
+            try await until { try await file.state == .remote }
+        }
+    }
+
+    @Test func `a failed read-ahead is the failure of the read that waits for it`() async throws {
+        try await withOneFile(100 * 65_536) { file in
+            let gate = FaultGate()
+            file.server.faults.add(
+                file.request, skip: 2, times: 1, .hold(gate), .problem(403, code: "not-entitled"))
+            let reader = try await file.reader()
+            for chunk in 0..<5 { try await file.reads(reader, at: chunk * 65_536, count: 65_536) }
+            try await gate.reached()
+            let ahead = try #require(await reader.ahead.last)
+            let read = Task { try await reader.read(at: 5 * 65_536, count: 65_536) }
+            try await until { ahead.isNeeded }
+            gate.open()
+            await #expect(throws: SyncError.self) { try await read.value }
+            #expect(try await file.state == .unavailable(.notEntitled))
+            #expect(file.requests.count == 3)
+        }
+    }
+
     @Test func `a part that is read to its end is asked for at once, and nothing behind it`()
         async throws
     {
