@@ -21,24 +21,38 @@ struct ByteStream {
     func run() async throws -> MaterializedFile {
         let written = Locked(Written())
         do {
-            guard try await hasRoom() else { return try await readThrough(from: Written()) }
-            return try await whileItComes(written)
+            guard let room = try await findRoom() else {
+                return try await readThrough(from: Written())
+            }
+            do {
+                let file = try await whileItComes(written)
+                withExtendedLifetime(room) {}
+                return file
+            } catch {
+                await room.giveBack()
+                throw error
+            }
         } catch let error as SyncError where Self.isRoom(error) {
             return try await readThrough(from: written.withLock { $0 })
         }
     }
 
-    /// Whether all of it may lie in the cache; asked beforehand, so that a blob that is too large
-    /// for it does not become one that could not come.
-    private func hasRoom() async throws(SyncError) -> Bool {
+    /// Room for all of it; nil if there is none.
+    ///
+    /// Asked beforehand, so that a blob that is too large for the cache does not become one that
+    /// could not come.
+    private func findRoom() async throws -> HeldRoom? {
         let (row, ref) = try await materializer.addressed(key)
-        if try await materializer.here(row, ref) != nil { return true }
+        if try await materializer.here(row, ref) != nil { return HeldRoom() }
+        let use = try await Blocking.run { [places = materializer.places] in
+            try BlobUses(places).share(ref.recordName)
+        }
         do throws(SyncError) {
             try await room.reserve(ref.recordName, row, DiskCost.blob(row.size))
-            return true
+            return HeldRoom(use, ref.recordName, materializer.room)
         } catch {
             guard Self.isRoom(error) else { throw error }
-            return false
+            return nil
         }
     }
 

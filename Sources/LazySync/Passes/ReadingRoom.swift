@@ -1,3 +1,5 @@
+internal import SyncPlatform
+
 /// Room in the cache for those who can do without: who reads a part, or streams.
 struct ReadingRoom: Sendable {
     /// Whether all of a record could be in the cache, if need be after all else that may go.
@@ -21,6 +23,30 @@ extension ReadingRoom {
             // What no attachment names any more is not kept.
             guard isReserved else { throw SyncError.replaced(row.key) }
         }
+    }
+}
+
+/// Room that was reserved for a record before its transfer begins.
+///
+/// The record is in use as long as this lives, so that nobody trims the reservation.
+final class HeldRoom: Sendable {
+    private let use: Locked<FileLock.Token?>
+    private let record: String
+    private let room: CacheRoom?
+
+    /// What lies here needs none.
+    init() {
+        (use, record, room) = (Locked(nil), "", nil)
+    }
+
+    init(_ use: FileLock.Token, _ record: String, _ room: CacheRoom) {
+        (self.use, self.record, self.room) = (Locked(use), record, room)
+    }
+
+    /// Lets others have what was reserved for chunks that did not come.
+    func giveBack() async {
+        use.withLock { $0 = nil }
+        try? await room?.settle(record)
     }
 }
 

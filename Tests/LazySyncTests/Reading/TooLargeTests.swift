@@ -175,6 +175,55 @@ import Testing
         }
     }
 
+    @Test func `what a stream reserved is not trimmed before its transfer begins`() async throws {
+        let held = Locked<(room: CacheRoom?, bytes: [Int64])>((nil, []))
+        try await withOneFile(
+            configure: { configuration in
+                configuration.readingRoom = ReadingRoom(
+                    couldHold: { _, _ throws(SyncError) in true },
+                    reserve: { record, row, bytes throws(SyncError) in
+                        let room = known(held.withLock { $0.room })
+                        try await room.reserve(record, row: row.row, bytes: bytes, whole: bytes)
+                        // Another program looks for room at this very moment.
+                        try await room.settle(record)
+                        let now = try await room.catalog.read("look") {
+                            try $0.blobRecord(record)?.held ?? 0
+                        }
+                        held.withLock { $0.bytes.append(now) }
+                    })
+            }
+        ) { file in
+            let room = await file.engine.materializer.room
+            held.withLock { $0.room = room }
+            let written = Written()
+            _ = try await file.engine.stream(file.key) { try written.take($0) }
+            #expect(Whole(written.bytes) == Whole(file.content))
+            let whole = DiskCost.blob(Int64(file.content.count))
+            #expect(held.withLock { $0.bytes } == [whole])
+            // Nothing holds it any longer than the stream.
+            #expect(try await file.engine.evict(file.key) == whole)
+        }
+    }
+
+    @Test func `a stream that ends early gives back what it reserved`() async throws {
+        try await withOneFile(80 * 65_536) { file in
+            file.server.faults.add(file.request, .problem(403, code: "not-entitled"))
+            await #expect(throws: SyncError.self) {
+                try await file.engine.stream(file.key) { _ in }
+            }
+            try await until { try await file.engine.cacheUse().originals < 65_536 }
+            file.server.faults.clear()
+            let gate = FaultGate()
+            file.server.faults.add(file.request, .stall(at: file.fraction(chunks: 20), gate))
+            let written = Written(limit: 65_536)
+            await #expect(throws: SyncError.self) {
+                try await file.engine.stream(file.key) { try written.take($0) }
+            }
+            try await until { try await file.engine.cacheUse().originals < 30 * 65_536 }
+            gate.open()
+        }
+    }
+
     @Test func `sixteen readers at once are right, each with a window of its own`() async throws {
         try await withoutRoom { file in
             let content = file.content
