@@ -11,8 +11,6 @@ struct BlobTransfer {
     let remote: any Remote
     let policy: Backoff
     let clock: any WaitingClock
-    /// Told before each request.
-    var asking: @Sendable () -> Void = {}
 
     private(set) var attempts = Attempts()
     private(set) var requests = 0
@@ -74,7 +72,6 @@ struct BlobTransfer {
         let isWhole = asked == 0...(geometry.sealedLength - 1)
         let sink = BlobSink(store: store, asked: isWhole ? nil : asked)
         requests += 1
-        asking()
         var failure: RemoteFailure?
         do throws(RemoteFailure) {
             _ = try await remote.blob(

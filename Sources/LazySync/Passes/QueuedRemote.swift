@@ -7,6 +7,8 @@ struct QueuedRemote: Remote {
     let ticket: TransferQueue.Ticket
     /// Whether a request may be stopped in its middle: what came by then must be worth keeping.
     let isResumable: Bool
+    /// Told of each request when it goes out, and with -1 if it did not after all.
+    var counts: @Sendable (Int) -> Void = { _ in }
 
     /// What all transfers of an account share.
     struct Lane: Sendable {
@@ -40,9 +42,11 @@ struct QueuedRemote: Remote {
         _ request: BlobRequest, into sink: any HTTPSink
     ) async throws(RemoteFailure) -> HTTPHead {
         let slot = try await enter()
+        counts(1)
         let result =
             await isResumable ? stoppable(request, sink, slot) : send(request, sink)
         await lane.queue.leave(slot)
+        if case .failure(let failure) = result, failure.isUnsent { counts(-1) }
         let head = try result.get()
         if !isResumable, head.httpVersion >= .http2 { await lane.queue.useStreams() }
         return head

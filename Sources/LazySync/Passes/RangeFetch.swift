@@ -180,6 +180,6 @@ final class ReadCost: Sendable {
     /// Requests that were sent.
     var requests: Int { state.withLock { $0.requests } }
 
-    func sent() { state.withLock { $0.requests += 1 } }
+    func sent(_ requests: Int) { state.withLock { $0.requests += requests } }
     func received(_ bytes: Int64) { state.withLock { $0.bytes += bytes } }
 }

@@ -182,11 +182,10 @@ extension RecordReads {
         let lane = materializer.lane
         let remote = QueuedRemote(
             remote: try await materializer.access.remote(), lane: lane,
-            ticket: fetch.ticket, isResumable: true)
+            ticket: fetch.ticket, isResumable: true, counts: { cost.sent($0) })
         var transfer = BlobTransfer(
             record: record, store: store, remote: remote, policy: materializer.policy,
             clock: materializer.clock)
-        transfer.asking = { cost.sent() }
         do {
             try await transfer.run()
         } catch let error as FileError {

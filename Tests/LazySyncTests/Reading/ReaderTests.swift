@@ -159,6 +159,28 @@ import Testing
         }
     }
 
+    @Test func `only requests that were sent count`() async throws {
+        try await withOneFile { file in
+            await file.engine.pause()
+            let reader = try await file.reader()
+            let read = Task { try await reader.read(at: 0, count: 9) }
+            try await file.engine.hasWaiting(1)
+            #expect(reader.requests == 0)
+            await file.engine.resume()
+            _ = try await read.value
+            #expect(reader.requests == 1)
+            // The host asks to wait for long: the second read does not ask again.
+            file.server.faults.add(
+                file.request, times: 1,
+                .problem(429, code: "slow-down", headers: [Header("Retry-After", "600")]))
+            for _ in 0..<2 {
+                try await file.readFails(
+                    reader, at: 300_000, count: 9, .unavailable(.throttled))
+                #expect(reader.requests == 2 && file.requests.count == 2)
+            }
+        }
+    }
+
     @Test func `a reader of what has no address says so`() async throws {
         try await withOneFile { file in
             file.account.change(file.item.id) { $0.attachments[0].ref = .null }
