@@ -51,16 +51,7 @@ struct BlobTransfer {
             attempts.count(progress: progress, connectionFailed: failure?.isConnection == true)
             guard let failure else { continue }
             guard failure.next != .never, !attempts.isOver(policy) else { throw failure }
-            try await wait(after: failure)
-        }
-    }
-
-    private func wait(after failure: RemoteFailure) async throws {
-        if let seconds = failure.retryAfter {
-            // The host's gate holds the next request until then, this one's and all others.
-            guard Duration.seconds(seconds) <= policy.ceiling else { throw failure }
-        } else if failure.next == .later {
-            try await clock.wait(clock.jitter(policy, after: attempts.inARow))
+            try await attempts.pause(after: failure, policy, clock)
         }
     }
 

@@ -70,23 +70,3 @@ struct PageSource {
         }
     }
 }
-
-extension Attempts {
-    /// Counts a failed call, and waits before the next try.
-    ///
-    /// - Throws: The failure, if it is not worth another try.
-    mutating func wait(
-        after failure: RemoteFailure, _ policy: Backoff, _ clock: any WaitingClock
-    ) async throws {
-        count(progress: false, connectionFailed: failure.isConnection)
-        guard failure.next != .never, failure.code != Problem.cursorExpired, !isOver(policy) else {
-            throw failure
-        }
-        if let seconds = failure.retryAfter {
-            guard Duration.seconds(seconds) <= policy.ceiling else { throw failure }
-            try await clock.wait(.seconds(seconds))
-        } else {
-            try await clock.wait(clock.jitter(policy, after: inARow))
-        }
-    }
-}

@@ -176,6 +176,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a person's retry ends the wait of a thumbnail and of a restore too`(
+        isThumbnail: Bool
+    ) async throws {
+        let account = TestAccount()
+        let photo = account.add("Photo", .photo("p.jpg", size: 400_000))
+        let item = account.add("File", TestFile("f", size: 1_000))
+        account.push()
+        try await withHome(account) { home in
+            _ = try await home.enter().restore(thumbnails: false)
+            let clock = HeldClock()
+            home.configuration.clock = clock
+            let engine = try await home.open()
+            let thumb = known(photo.attachments[0].thumb?.ref.record)
+            home.server.faults.add(
+                .get(isThumbnail ? "/v1/blobs/\(thumb)" : "/v1/manifest"), times: 1,
+                .problem(429, code: "slow-down", headers: [Header("Retry-After", "20")]))
+            let waiting = Task {
+                if isThumbnail {
+                    _ = try await engine.thumbnail(photo.key())
+                } else {
+                    _ = try await engine.restore(thumbnails: false)
+                }
+            }
+            try await clock.waitFor { $0 == [.seconds(20)] }
+            #expect(try await engine.retry(item.key()).attachment.state == .here)
+            try await waiting.value
+            #expect(clock.instant == .zero && clock.waits.isEmpty)
+        }
+    }
+
     @Test func `a person's retry is sent though the host asked to wait`() async throws {
         try await withOneFile { file in
             file.server.faults.add(
