@@ -7,6 +7,8 @@ struct CachedBlob: Sendable {
     let opened: Int64
     let handedAt: Int64?
     let isPinned: Bool
+    /// Whether it is not complete, so that it may hold more room than its files take.
+    let isPart: Bool
 }
 
 /// The cache as the catalog keeps account of it: its limit, what is held, and what is pinned.
@@ -152,7 +154,7 @@ extension Connection {
                 CachedBlob(
                     record: String(decoding: query.blob(0), as: UTF8.self), held: query.int(1),
                     opened: query.int(2), handedAt: query.isNull(3) ? nil : query.int(3),
-                    isPinned: query.int(4) == 1))
+                    isPinned: query.int(4) == 1, isPart: query.int(5) == 1))
         }
         return found
     }

@@ -224,7 +224,8 @@ enum Query: String, CaseIterable {
     case leastRecentlyOpened = """
         SELECT record, held, opened, handed_at, EXISTS (
             SELECT 1 FROM attachment a
-            WHERE a.pinned = 1 AND substr(a.cloud_blob_ref, 106) = b.record)
+            WHERE a.pinned = 1 AND substr(a.cloud_blob_ref, 106) = b.record),
+            here_boot IS NULL
         FROM blob b WHERE held > 0 AND (opened, record) > (?1, ?2)
         ORDER BY opened, record LIMIT ?3
         """

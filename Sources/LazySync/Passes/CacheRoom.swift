@@ -134,7 +134,7 @@ struct CacheRoom: Sendable {
 
     // MARK: Room, inside a transaction
 
-    private var uses: BlobUses { BlobUses(places) }
+    var uses: BlobUses { BlobUses(places) }
 
     /// Evicts until `need` more bytes fit; answers why they do not.
     private func makeRoom(
@@ -146,8 +146,7 @@ struct CacheRoom: Sendable {
         let excess = limit.excess(use, need: need)
         guard excess > 0 else { return nil }
         // Only now: it walks over all that is pinned.
-        let pinned = try connection.pinnedBytes(sparing: record)
-        guard limit.couldHold(whole, pinned: pinned, thumbnails: use.thumbnails) else {
+        guard try couldHold(connection, limit, record, whole, thumbnails: use.thumbnails) else {
             return SyncError(
                 .unavailable(.tooLarge), "make room",
                 "it does not fit into the cache's limit of \(limit.bytes) bytes with what is pinned"
@@ -207,14 +206,9 @@ struct CacheRoom: Sendable {
     ) throws -> Int64 {
         let inUse = try uses.held()
         var possible: Int64 = 0
-        var last: CachedBlob?
-        while possible < enough {
-            let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
-            guard let end = page.last else { break }
-            for blob in page where blob.record != record && mayGo(blob) {
-                if !inUse.contains(blob.record) { possible += blob.held }
-            }
-            last = end
+        try walk(connection, sparing: record) { blob in
+            if !inUse.contains(blob.record) { possible += mayGo(blob) ? blob.held : unused(blob) }
+            return possible < enough
         }
         return possible
     }
@@ -223,17 +217,33 @@ struct CacheRoom: Sendable {
     func evict(
         _ connection: Connection, atMost excess: Int64, sparing record: String?
     ) throws -> Int64 {
+        guard excess > 0 else { return 0 }
         var freed: Int64 = 0
-        var last: CachedBlob?
-        while freed < excess {
-            let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
-            guard let end = page.last else { break }
-            for blob in page where freed < excess && blob.record != record && mayGo(blob) {
-                freed += try free(blob, connection, enough: excess - freed)
-            }
-            last = end
+        try walk(connection, sparing: record) { blob in
+            freed += try free(blob, connection, enough: excess - freed)
+            return freed < excess
         }
         return freed
+    }
+
+    /// Shows what holds room, least recently opened first, but for one, until `body` has enough.
+    func walk(
+        _ connection: Connection, sparing record: String?, _ body: (CachedBlob) throws -> Bool
+    ) throws {
+        var last: CachedBlob?
+        repeat {
+            let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
+            for blob in page where blob.record != record {
+                guard try body(blob) else { return }
+            }
+            last = page.last
+        } while last != nil
+    }
+
+    /// What is reserved for a record beyond what its files take, if nobody uses it.
+    func unused(_ blob: CachedBlob) -> Int64 {
+        guard blob.isPart, let onDisk = try? onDisk(blob.record) else { return 0 }
+        return max(blob.held - onDisk, 0)
     }
 
     private func mayGo(_ blob: CachedBlob) -> Bool { !blob.isPinned && !isSafe(blob) }
@@ -250,23 +260,21 @@ struct CacheRoom: Sendable {
         return abs(clock.now - handedAt) < Self.safeSeconds
     }
 
-    /// Trims a part to what is on the disk, and if that is not enough, removes it.
+    /// Trims a part to what is on the disk, and if that is not enough, removes it if it may go.
     private func free(
         _ blob: CachedBlob, _ connection: Connection, enough: Int64
     ) throws -> Int64 {
-        if try connection.blobRecord(blob.record)?.mark == nil,
-            let alone = try uses.tryAlone(blob.record)
-        {
+        if blob.isPart, let alone = try uses.tryAlone(blob.record) {
             defer { withExtendedLifetime(alone) {} }
             // What cannot be looked at now is passed over.
             guard let now = try? onDisk(blob.record) else { return 0 }
             let onDisk = min(now, blob.held)
-            if blob.held - onDisk >= enough {
+            if blob.held - onDisk >= enough || !mayGo(blob) {
                 try connection.hold(blob.record, onDisk, was: blob.held)
                 return blob.held - onDisk
             }
         }
-        return try remove(blob.record, connection) ? blob.held : 0
+        return try mayGo(blob) && remove(blob.record, connection) ? blob.held : 0
     }
 
     /// Removes a record's files and what is known of them; false if somebody uses them, or they

@@ -54,9 +54,24 @@ extension CacheRoom {
     /// Whether all of a record could be in the cache beside what is pinned.
     func couldHold(_ record: String, whole: Int64) async throws(SyncError) -> Bool {
         try await catalog.read("look for room") { connection in
-            try limit(connection).couldHold(
-                whole, pinned: connection.pinnedBytes(sparing: record),
+            try couldHold(
+                connection, limit(connection), record, whole,
                 thumbnails: Int64(connection.tally(.thumbnailBytes)))
         }
+    }
+
+    /// The same in a transaction; what somebody who is gone reserved for what is pinned is room.
+    func couldHold(
+        _ connection: Connection, _ limit: CacheLimit, _ record: String?, _ whole: Int64,
+        thumbnails: Int64
+    ) throws -> Bool {
+        var pinned = try connection.pinnedBytes(sparing: record)
+        if limit.couldHold(whole, pinned: pinned, thumbnails: thumbnails) { return true }
+        let inUse = try uses.held()
+        try walk(connection, sparing: record) { blob in
+            if blob.isPinned, !inUse.contains(blob.record) { pinned -= unused(blob) }
+            return true
+        }
+        return limit.couldHold(whole, pinned: pinned, thumbnails: thumbnails)
     }
 }

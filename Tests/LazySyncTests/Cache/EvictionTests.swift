@@ -287,6 +287,49 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 2])
+    func `what a killed process had reserved for a pinned file is room, and no byte of it goes`(
+        whole: Int
+    ) async throws {
+        try await withSmallCache(files: 3, of: 20 * 65_536) { cache in
+            let (engine, faults) = (cache.engine, cache.home.server.faults)
+            try await engine.setCacheLimit(Int64(whole) * cache.cost + 3 * 65_536)
+            let row = try #require(try await engine.catalog.attachment(cache.keys[1]))
+            try await engine.catalog.pin(row: row.row, true)
+            faults.add(.get("/v1/blobs/"), times: 1, .cut(at: .bytes(65_552 + 40 + 100)))
+            faults.add(.get("/v1/blobs/"), .problem(403, code: "not-entitled"))
+            await #expect(throws: SyncError.self) { try await cache.open(1) }
+            faults.clear()
+            // Another program wanted the rest of it, and died.
+            try await engine.materializer.room.reserve(
+                cache.record(1), row: row.row, bytes: cache.cost, whole: cache.cost)
+            if whole == 2 { try await cache.open(0) }
+            try await cache.open(2)
+            #expect(try await cache.here() == (whole == 2 ? [0, 2] : [2]))
+            let part = try cache.place(1).onDisk()
+            #expect(part > 65_536)
+            #expect(try await engine.cacheUse().originals == Int64(whole) * cache.cost + part)
+            // Its chunk is still right.
+            try await engine.setCacheLimit(4 * cache.cost)
+            #expect(try await cache.open(1).bytesFetched == Int64(19 * 65_536))
+        }
+    }
+
+    @Test func `what is reserved for a pinned file that comes just now is no room`() async throws {
+        try await withSmallCache(files: 2) { cache in
+            try await cache.limit(files: 1)
+            let row = try #require(try await cache.engine.catalog.attachment(cache.keys[1]))
+            try await cache.engine.catalog.pin(row: row.row, true)
+            let use = try BlobUses(cache.home.accountPlaces).share(cache.record(1))
+            try await cache.engine.materializer.room.reserve(
+                cache.record(1), row: row.row, bytes: cache.cost, whole: cache.cost)
+            let error = await #expect(throws: SyncError.self) { try await cache.open(0) }
+            #expect(error?.code == .unavailable(.tooLarge))
+            #expect(try await cache.engine.cacheUse().originals == cache.cost)
+            withExtendedLifetime(use) {}
+        }
+    }
+
     @Test func `an interrupted transfer holds no more than its chunks`() async throws {
         try await withSmallCache(files: 1, of: 40 * 65_536) { cache in
             cache.home.server.faults.add(
