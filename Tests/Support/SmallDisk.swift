@@ -22,7 +22,13 @@ final class SmallDisk {
 
     /// Lets nobody write any more, or lets them again.
     func setReadOnly(_ isReadOnly: Bool) {
-        #expect(Self.run("mount", "-o", "remount,\(isReadOnly ? "ro" : "rw")", path))
+        // A file that was written to may be closed a moment later, on another thread.
+        let isDone = (0..<100).contains { _ in
+            if Self.run("mount", "-o", "remount,\(isReadOnly ? "ro" : "rw")", path) { return true }
+            usleep(10_000)
+            return false
+        }
+        #expect(isDone)
     }
 
     func remove() {

@@ -11,11 +11,7 @@ extension BlobFile {
     ) throws(FileError) -> BlobFile? {
         // The file may get its name between the two looks.
         for _ in 0..<2 {
-            if let bytes = try existing(place.part, .readWrite) {
-                return BlobFile(
-                    geometry: geometry, blob: blob, place: place, bytes: bytes,
-                    tags: try File(place.tags, for: .readWriteOrCreate))
-            }
+            if let part = try openPart(place, blob, geometry) { return part }
             guard let content = try place.contentPath() else { continue }
             guard let bytes = try existing(content, .read) else { continue }
             guard let tags = try existing(place.tags, .read) else { return nil }
@@ -24,6 +20,27 @@ extension BlobFile {
                 isWritable: false)
         }
         return nil
+    }
+
+    /// Opens a part, for writing too where that is possible; nil if there is none.
+    private static func openPart(
+        _ place: BlobPlace, _ blob: SealedBlob, _ geometry: BlobGeometry
+    ) throws(FileError) -> BlobFile? {
+        do {
+            guard let bytes = try existing(place.part, .readWrite) else { return nil }
+            return BlobFile(
+                geometry: geometry, blob: blob, place: place, bytes: bytes,
+                tags: try File(place.tags, for: .readWriteOrCreate))
+        } catch {
+            guard error.isNoPlace else { throw error }
+            // What came before nobody could write here is still right.
+            guard let bytes = try existing(place.part, .read),
+                let tags = try existing(place.tags, .read)
+            else { return nil }
+            return BlobFile(
+                geometry: geometry, blob: blob, place: place, bytes: bytes, tags: tags,
+                isWritable: false)
+        }
     }
 
     /// Opens a record's files for a reader that is about to bring some chunks.
@@ -90,4 +107,9 @@ extension BlobFile {
 
     /// Whether somebody gave the file its name: its facts are noted then and must stay as they are.
     func isPublished() throws(FileError) -> Bool { try bytes.facts().mode & 0o200 == 0 }
+}
+
+extension FileError {
+    /// Whether the disk takes nothing; what lies in the way of a file is another thing.
+    var isNoPlace: Bool { code == .noSpace || code == .readOnly || code == .permission }
 }

@@ -83,7 +83,8 @@ extension RecordReads {
     /// The file that chunks may be written to; nil if they have to stay in memory.
     private func roomOnDisk(for chunks: Range<Int>) async throws -> BlobFile? {
         if isMemoryOnly { return nil }
-        // A complete file of which something is damaged is mended by whoever opens all of it.
+        // A complete file of which something is damaged is mended by whoever opens all of it; a
+        // part that cannot be written to stays as it is.
         if case .part(let file)? = source, !file.isWritable { return nil }
         _ = try await enter()
         // What no attachment names any more would never be removed again.
@@ -121,15 +122,10 @@ extension RecordReads {
             }
             source = file.map(Source.part)
             return file?.isWritable == true ? file : nil
-        } catch let error as FileError where Self.isNoPlace(error) {
+        } catch let error as FileError where error.isNoPlace {
             isMemoryOnly = true
             return nil
         }
-    }
-
-    /// Whether the disk takes nothing; what lies in the way of a file is another thing.
-    private static func isNoPlace(_ error: FileError) -> Bool {
-        error.code == .noSpace || error.code == .readOnly || error.code == .permission
     }
 
     private func begin(
@@ -156,7 +152,7 @@ extension RecordReads {
             try await transfer(fetch, part, cost)
             await materializer.rangeCame(row, ref, fetch.chunks)
             fetch.ended(.success(()))
-        } catch let error as FileError where Self.isNoPlace(error) && part != nil {
+        } catch let error as FileError where error.isNoPlace && part != nil {
             isMemoryOnly = true
             fetch.ended(.failure(RangeFetch.LookAgain()))
         } catch is CancellationError {

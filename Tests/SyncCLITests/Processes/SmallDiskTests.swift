@@ -157,8 +157,17 @@ struct `A disk` {
         let path = try await device.done("open", here.id).line
         let before = try await device.done("list").text
 
+        let other = try device.account.large
+        let range = ["open", other.id, "--range", "0-99"]
+        let bytes = try await device.done(range).output
+
         disk.setReadOnly(true)
         #expect(try await device.done("list").text == before)
+        // Of a part too, and then what it lacks.
+        #expect(bytes.count == 100)
+        #expect(try await device.done(range).output == bytes)
+        #expect(
+            try await device.done("open", other.id, "--range", "200000-200099").output.count == 100)
         #expect(try await device.done("open", here.id).line == path)
         #expect(try await device.done("open", here.id, "--stdout").output.count == here.size)
         #expect(
@@ -166,7 +175,6 @@ struct `A disk` {
         for words in [["status"], ["items"], ["explain", here.id]] {
             try await device.done(words)
         }
-        let other = try device.account.large
         for words in [["open", other.id], ["restore"], ["logout"], device.loginWords()] {
             let result = try await device.sync(words)
             #expect(result.exit == 3, "\(result)")
