@@ -59,14 +59,21 @@ extension SyncEngine {
         await KeepTrying(
             clock: configuration.clock,
             plan: { await self.retryPlan() },
-            open: { key in
-                // Why it did not come was noted with the blob.
-                _ = try? await self.materializer.file(
-                    key, handsOut: false, priority: .background)
-            }
+            open: { key in await self.tryAgain(key) }
         )
         .run()
         schedule.end()
+    }
+
+    /// Brings one; why it did not come is noted with the blob.
+    private func tryAgain(_ key: AttachmentKey) async -> KeepTrying.Outcome {
+        do throws(SyncError) {
+            _ = try await materializer.file(key, handsOut: false, priority: .background)
+            return .own
+        } catch {
+            guard case .unavailable(let reason) = error.code else { return .own }
+            return reason.isShared ? .shared : .own
+        }
     }
 
     // MARK: What a plan needs
