@@ -37,8 +37,10 @@ struct TransferLocks: Sendable {
     /// What is being fetched now, by any process.
     struct Held: Sendable {
         let ranges: [Range<Int64>]
+        /// Records of this process whose transfer is paused and has let its lock go meanwhile.
+        var paused: Set<String> = []
 
-        var isEmpty: Bool { ranges.isEmpty }
+        var isEmpty: Bool { ranges.isEmpty && paused.isEmpty }
 
         /// Whether the thumbnails that are due are being worked off.
         var thumbnails: Bool { ranges.contains { $0.overlaps(TransferLocks.thumbnails) } }
@@ -51,7 +53,9 @@ struct TransferLocks: Sendable {
         /// Whether a record is being fetched.
         func contains(_ record: String) -> Bool {
             // Hashing is worth it only if there is anything to find.
-            !ranges.isEmpty && ranges.contains { $0.overlaps(TransferLocks.range(record)) }
+            if paused.contains(record) { return true }
+            return !ranges.isEmpty
+                && ranges.contains { $0.overlaps(TransferLocks.range(record)) }
         }
     }
 

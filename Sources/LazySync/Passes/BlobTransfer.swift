@@ -11,6 +11,8 @@ struct BlobTransfer {
     let remote: any Remote
     let policy: Backoff
     let clock: any WaitingClock
+    /// Whether a pause ends it instead of being waited for.
+    var endsOnPause = false
 
     private(set) var attempts = Attempts()
     private(set) var requests = 0
@@ -43,7 +45,10 @@ struct BlobTransfer {
             let progress = store.chunks.present > before
             if store.chunks.isComplete { failure = nil }
             // A pause is no try that failed: the next one begins when it is over.
-            if failure?.isPaused == true { continue }
+            if let failure, failure.isPaused {
+                if endsOnPause { throw failure }
+                continue
+            }
             if failure == nil, !progress {
                 failure = RemoteFailure(
                     .serverError, "the answer holds no whole chunk", code: "protocol")

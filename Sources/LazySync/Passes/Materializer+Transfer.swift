@@ -9,7 +9,7 @@ extension Materializer {
     ) async throws -> Fetched {
         changed(row.key, .pending, 0)
         do {
-            let fetched = try await fetchUnderLock(
+            let fetched = try await fetchBetweenPauses(
                 row, ref, again: again, handsOut: handsOut, ticket, watchers)
             changed(row.key, .here, row.size)
             return fetched
@@ -23,6 +23,35 @@ extension Materializer {
         }
     }
 
+    /// Fetches under the record's lock, which others may have while somebody pauses this process.
+    private func fetchBetweenPauses(
+        _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
+        _ ticket: TransferQueue.Ticket, _ watchers: Watchers
+    ) async throws -> Fetched {
+        let record = ref.recordName
+        defer { paused.withLock { _ = $0.remove(record) } }
+        var (bytes, requests) = (Int64(0), 0)
+        var again = again
+        var pause: Paused?
+        while true {
+            do {
+                var fetched = try await fetchUnderLock(
+                    row, ref, again: again, handsOut: handsOut, ticket, watchers)
+                fetched.bytes += bytes
+                fetched.requests += requests
+                withExtendedLifetime(pause) {}
+                return fetched
+            } catch let now as Paused {
+                pause = now
+                bytes += now.fetched.bytes
+                requests += now.fetched.requests
+                // Another process may have brought all of it meanwhile.
+                again = false
+                try await lane.queue.pass(ticket)
+            }
+        }
+    }
+
     private func fetchUnderLock(
         _ row: AttachmentRow, _ ref: CloudBlobRef, again: Bool, handsOut: Bool,
         _ ticket: TransferQueue.Ticket, _ watchers: Watchers
@@ -31,6 +60,7 @@ extension Materializer {
         let (blob, geometry) = try await sealedBlob(row, ref)
         let held = try await takeLock(record)
         defer { withExtendedLifetime(held) {} }
+        paused.withLock { _ = $0.remove(record) }
         // Whoever held the lock may have brought the bytes meanwhile.
         let now = try await self.row(row.key)
         if !again, let path = try await here(now, ref),
@@ -93,18 +123,28 @@ extension Materializer {
         var cleared: [UnavailableReason] = [.diskFull, .keyMissing]
         if !present.isComplete {
             let remote = QueuedRemote(
-                remote: try await access.remote(), lane: lane, ticket: ticket, isResumable: true)
+                remote: try await access.remote(), lane: lane, ticket: ticket, isResumable: true,
+                leavesOnPause: true)
             var transfer = BlobTransfer(
                 record: record, store: store, remote: remote, policy: policy, clock: clock)
+            transfer.endsOnPause = true
+            func cost() -> (Int64, Int) {
+                let before = geometry.plainBytes(of: present)
+                return (geometry.plainBytes(of: store.chunks) - before, transfer.requests)
+            }
             do {
                 try await transfer.run()
+            } catch let failure as RemoteFailure where failure.isPaused {
+                (fetched.bytes, fetched.requests) = cost()
+                // Before the locks go: it stays pending, and nobody removes what came.
+                paused.withLock { _ = $0.insert(record) }
+                throw Paused(fetched: fetched, use: try BlobUses(places).share(record))
             } catch {
                 throw TransferFailure(
                     cause: error, verified: geometry.plainBytes(of: store.chunks),
                     attempts: transfer.attempts.withoutProgress)
             }
-            fetched.bytes = geometry.plainBytes(of: store.chunks) - geometry.plainBytes(of: present)
-            fetched.requests = transfer.requests
+            (fetched.bytes, fetched.requests) = cost()
             cleared += [.offline, .throttled, .signedOut]
         }
         let suffix = BlobPlace.suffix(of: row.name)
@@ -125,6 +165,12 @@ extension Materializer {
             if let held = try locks.tryLock(record) { return held }
             try await clock.wait(.milliseconds(50))
         }
+    }
+
+    /// Somebody pauses: what came so far, and what keeps others from removing it meanwhile.
+    private struct Paused: Error {
+        let fetched: Fetched
+        let use: FileLock.Token
     }
 
     // MARK: Failures

@@ -13,6 +13,8 @@ actor Materializer {
     let policy: Backoff
     let clock: any WaitingClock
     let changed: @Sendable (AttachmentKey, BlobState, Int64) -> Void
+    /// Records whose transfer is paused and has let its lock go meanwhile.
+    nonisolated let paused = Locked<Set<String>>([])
     private var running: [String: Running] = [:]
     private var transfers = 0
 
@@ -140,7 +142,13 @@ actor Materializer {
 
     /// What is being fetched now, here or by another process.
     nonisolated func pending() throws(SyncError) -> TransferLocks.Held {
-        try SyncError.mapping("read the transfer locks") { try locks.held() }
+        try SyncError.mapping("read the transfer locks") {
+            // Before and after the locks: one goes from here to there and back.
+            let before = paused.withLock { $0 }
+            var held = try locks.held()
+            held.paused = before.union(paused.withLock { $0 })
+            return held
+        }
     }
 
     /// The attachment as the catalog has it now.

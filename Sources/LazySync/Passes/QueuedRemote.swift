@@ -7,6 +7,8 @@ struct QueuedRemote: Remote {
     let ticket: TransferQueue.Ticket
     /// Whether a request may be stopped in its middle: what came by then must be worth keeping.
     let isResumable: Bool
+    /// Whether a pause also ends a request that waits for its turn, so that its locks can go.
+    var leavesOnPause = false
     /// Told of each request when it goes out, and with -1 if it did not after all.
     var counts: @Sendable (Int) -> Void = { _ in }
 
@@ -54,16 +56,18 @@ struct QueuedRemote: Remote {
 
     /// Takes a slot at a moment when the host does not ask to wait.
     private func enter() async throws(RemoteFailure) -> TransferQueue.Slot {
+        var isPaused = false
         while true {
             // Who waits for the host holds no slot, so that the most urgent go first after it.
             try await lane.gate.pass(lane.host)
             do throws(CancellationError) {
-                let slot = try await lane.queue.enter(ticket)
-                if lane.gate.isOpen(lane.host) { return slot }
-                await lane.queue.leave(slot)
+                let slot = try await lane.queue.enter(ticket, leavesOnPause: leavesOnPause)
+                if let slot, lane.gate.isOpen(lane.host) { return slot }
+                if let slot { await lane.queue.leave(slot) } else { isPaused = true }
             } catch {
                 throw .cancelled()
             }
+            guard !isPaused else { throw .paused(isUnsent: true) }
         }
     }
 

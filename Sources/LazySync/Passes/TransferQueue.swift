@@ -64,8 +64,12 @@ actor TransferQueue {
     private struct Waiter {
         let id: Int
         let ticket: Ticket
-        let continuation: CheckedContinuation<Slot?, Never>
+        let leavesOnPause: Bool
+        let continuation: CheckedContinuation<Turn, Never>
     }
+
+    /// How somebody's wait ended.
+    private enum Turn { case slot(Slot), paused, gone }
 
     private struct Running {
         let slot: Slot
@@ -94,23 +98,44 @@ actor TransferQueue {
         return Ticket(number, priority, host)
     }
 
-    /// Waits for a slot.
+    /// Waits for a slot, also while somebody pauses.
     ///
     /// - Throws: `CancellationError` if the task is cancelled meanwhile, or the queue is closed.
     func enter(_ ticket: Ticket) async throws(CancellationError) -> Slot {
+        guard let slot = try await enter(ticket, leavesOnPause: false) else {
+            throw CancellationError()
+        }
+        return slot
+    }
+
+    /// The same; nil if somebody pauses, and the caller leaves then.
+    func enter(
+        _ ticket: Ticket, leavesOnPause: Bool
+    ) async throws(CancellationError) -> Slot? {
         entries += 1
         let id = entries
-        let slot = await withTaskCancellationHandler {
+        let turn = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                waiters.append(Waiter(id: id, ticket: ticket, continuation: continuation))
+                waiters.append(
+                    Waiter(
+                        id: id, ticket: ticket, leavesOnPause: leavesOnPause,
+                        continuation: continuation))
                 admit()
             }
         } onCancel: {
             // It comes after the lines above, however early the task was cancelled.
             Task { await self.abandon(id) }
         }
-        guard let slot else { throw CancellationError() }
-        return slot
+        switch turn {
+        case .slot(let slot): return slot
+        case .paused: return nil
+        case .gone: throw CancellationError()
+        }
+    }
+
+    /// Stands in the line until it is the transfer's turn, and lets the slot go at once.
+    func pass(_ ticket: Ticket) async throws(CancellationError) {
+        leave(try await enter(ticket))
     }
 
     /// Lets more thumbnails go at once: the host takes requests as streams of one connection.
@@ -150,6 +175,7 @@ actor TransferQueue {
     /// Lets nothing new begin, and stops what can go on later where it stood.
     func pause() {
         isPaused = true
+        admit()
         for holder in running.values { holder.stop?() }
     }
 
@@ -183,16 +209,22 @@ actor TransferQueue {
 
     private func admit() {
         if isClosed {
-            for waiter in waiters { waiter.continuation.resume(returning: nil) }
+            for waiter in waiters { waiter.continuation.resume(returning: .gone) }
             waiters = []
         }
-        guard !isPaused else { return }
+        if isPaused {
+            for waiter in waiters where waiter.leavesOnPause {
+                waiter.continuation.resume(returning: .paused)
+            }
+            waiters.removeAll(where: \.leavesOnPause)
+            return
+        }
         while let index = next() {
             let waiter = waiters.remove(at: index)
             let slot = Slot(
                 id: waiter.id, priority: waiter.ticket.priority, host: waiter.ticket.host)
             running[slot.id] = Running(slot: slot)
-            waiter.continuation.resume(returning: slot)
+            waiter.continuation.resume(returning: .slot(slot))
         }
     }
 
@@ -219,6 +251,6 @@ actor TransferQueue {
 
     private func abandon(_ id: Int) {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
-        waiters.remove(at: index).continuation.resume(returning: nil)
+        waiters.remove(at: index).continuation.resume(returning: .gone)
     }
 }

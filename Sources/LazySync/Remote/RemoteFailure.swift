@@ -27,7 +27,7 @@ struct RemoteFailure: Error, Sendable, Hashable {
     var isCancelled = false
     /// Whether somebody paused: what came stays, and the rest is asked for later.
     var isPaused = false
-    /// Whether no request was sent, since the host had asked to wait.
+    /// Whether no request was sent: the host had asked to wait, or somebody paused.
     var isUnsent = false
     var next = Next.later
     /// What happened, in one line and without secrets.
@@ -69,8 +69,9 @@ struct RemoteFailure: Error, Sendable, Hashable {
     }
 
     /// A person wants nothing to come now.
-    static func paused() -> RemoteFailure {
+    static func paused(isUnsent: Bool = false) -> RemoteFailure {
         var failure = RemoteFailure(.offline, "paused")
+        failure.isUnsent = isUnsent
         failure.isPaused = true
         return failure
     }

@@ -22,7 +22,7 @@ import Testing
             try await arrived.wait { $0 >= 32 * 65_536 }
             await engine.pause()
             #expect(await engine.isPaused)
-            // It stands in the line again, and holds nothing but its lock.
+            // It stands in the line again, and holds nothing but what it has.
             try await engine.hasWaiting(1)
             #expect(await engine.opened.lane.queue.load == .init(waiting: 1, running: 0))
             let kept = try file.kept().count
@@ -110,6 +110,53 @@ import Testing
             #expect(
                 file.ranges == [nil] + [12, 24, 36, 48].map { file.range(from: $0) })
             gate.open()
+        }
+    }
+
+    @Test func `while one program is paused another one opens the same file, and both have it`()
+        async throws
+    {
+        try await withOneFile(40 * 65_536) { file in
+            let other = try await file.home.open()
+            let gate = FaultGate()
+            file.server.faults.add(
+                file.request, times: 1, .stall(at: file.fraction(chunks: 35), gate))
+            let arrived = Watched<Int64>(0)
+            let (engine, key) = (file.engine, file.key)
+            let opener = Task {
+                try await engine.materialize(key) { bytes, _ in arrived.change { $0 = bytes } }
+            }
+            try await arrived.wait { $0 >= 32 * 65_536 }
+            await engine.pause()
+            try await engine.hasWaiting(1)
+            gate.open()
+            let kept = try file.kept().count
+            // It is pending where somebody waits, and its chunks are nobody's to remove.
+            #expect(try await engine.explain(key).attachment.state == .pending)
+            #expect(try await engine.status().states["pending"] == 1)
+            #expect(try await other.explain(key).attachment.state == .remote)
+            await #expect(throws: SyncError.self) { try await other.evict(key) }
+            try await file.open(requests: 1, with: other)
+            #expect(file.ranges == [nil, file.range(from: kept)])
+            await engine.resume()
+            let opened = try await opener.value
+            #expect(try Whole(at: opened.path) == Whole(file.content))
+            #expect(opened.requests == 1 && opened.bytesFetched == Int64(kept * 65_536))
+            #expect(file.requests.count == 2)
+            #expect(try await engine.explain(key).attachment.state == .here)
+        }
+    }
+
+    @Test func `who asks while it is paused holds no lock either`() async throws {
+        try await withOneFile { file in
+            let other = try await file.home.open()
+            let (engine, key) = (file.engine, file.key)
+            await engine.pause()
+            let opener = Task { try await engine.materialize(key) }
+            try await engine.hasWaiting(1)
+            try await file.open(requests: 1, with: other)
+            await engine.resume()
+            #expect(try await opener.value.requests == 0)
         }
     }
 
