@@ -11,12 +11,21 @@ public struct EngineConfiguration: Sendable {
     public var container: String?
     /// The most bytes a second that come in, for all transfers together; nil for no limit.
     public var limitRate: Int?
+    /// Told how far the catalog is, if the first start of a newer version has to change it.
+    public var migrating: (@Sendable (MigrationProgress) -> Void)?
+    /// Whether the catalog lives in memory and goes with the engine: for an app's own tests.
+    ///
+    /// It behaves as one in a file does; it is empty whenever the account is opened, and a restore
+    /// fills it. Keys, settings and the cache are where they always are.
+    public var keepsCatalogInMemory = false
 
     // Chance, time and patience, handed in so that tests can repeat a run.
     var random: any RandomSource = SystemRandom()
     var clock: any WaitingClock = SystemClock()
     var policy = Backoff()
     var stallSeconds = 60.0
+    /// How long a migration waits for other programs to close the catalog, in milliseconds.
+    var patience: UInt32 = 10_000
     var paging = RestorePass.Paging()
     /// Stands in for the cache's own room.
     var readingRoom: ReadingRoom?

@@ -54,7 +54,10 @@ public actor SyncEngine {
         _ scope: Settings.Scope, _ installID: String, _ device: Device,
         _ configuration: EngineConfiguration, create: Bool
     ) async throws(SyncError) -> SyncEngine {
-        let (catalog, tenancy, place) = try device.openCatalog(scope.account, create: create)
+        // It may wait for other programs, or change all of the catalog.
+        let (catalog, tenancy, place) = try await SyncError.mapping("open the account") {
+            try await Blocking.run { try device.openCatalog(scope.account, create: create) }
+        }
         let account = OpenAccount(
             scope, installID: installID, place: place, configuration: configuration,
             tenancy: tenancy)

@@ -15,9 +15,13 @@ struct Context: Sendable {
         self.configuration = configuration
     }
 
-    /// Opens the account that is logged in.
-    func openEngine() async throws(SyncError) -> SyncEngine {
-        try await SyncEngine.open(configuration)
+    /// Opens the account that is logged in; a line shows how far it is if that takes long.
+    func openEngine() async throws -> SyncEngine {
+        try await console.withProgress { feed in
+            var configuration = configuration
+            configuration.migrating = feed.ofMigration
+            return try await SyncEngine.open(configuration)
+        }
     }
 
     /// Does the same for each operand, reports the failures, and adds them up.

@@ -47,6 +47,23 @@ struct ProgressFeed: Sendable {
         }
     }
 
+    /// For a catalog that comes to a newer version.
+    var ofMigration: (@Sendable (MigrationProgress) -> Void)? {
+        guard let send else { return nil }
+        return { progress in
+            let label =
+                switch progress.phase {
+                case .copying: "catalog: keeping a copy"
+                case .changing(let version, let name): "catalog: version \(version), \(name)"
+                case .checking(let version): "catalog: checking version \(version)"
+                }
+            send(
+                .init(
+                    label: label, unit: .entries, done: Int64(progress.done),
+                    total: progress.total.map(Int64.init), bytes: 0))
+        }
+    }
+
     /// For a restore.
     var ofRestore: (@Sendable (RestoreProgress) -> Void)? {
         guard let send else { return nil }

@@ -6,6 +6,12 @@ struct Device: Sendable {
     let places: Places
     let random: any RandomSource
     var reached: @Sendable (String) throws -> Void = { _ in }
+    /// Told how far a catalog is on its way to a newer version.
+    var migrating: @Sendable (MigrationProgress) -> Void = { _ in }
+    /// How long a migration waits for other programs to close the catalog, in milliseconds.
+    var patience: UInt32 = 10_000
+    /// Whether catalogs live in memory, for tests.
+    var keepsCatalogInMemory = false
     private let known = KnownSettings()
 
     init(places: Places, random: any RandomSource) {
@@ -16,6 +22,9 @@ struct Device: Sendable {
     init(_ configuration: EngineConfiguration) throws(SyncError) {
         self.init(places: try configuration.places(), random: configuration.random)
         reached = configuration.reached
+        if let migrating = configuration.migrating { self.migrating = migrating }
+        patience = configuration.patience
+        keepsCatalogInMemory = configuration.keepsCatalogInMemory
     }
 
     /// The settings as they are now; nil if there are none.
@@ -127,7 +136,7 @@ struct Device: Sendable {
     ) throws -> (Catalog, Tenancy) {
         let places = place.places
         let lock = FileLock(path: places.locks + "/account")
-        if create {
+        if create || keepsCatalogInMemory {
             try Directory.make(places.locks)
         } else if try FileSystem.facts(places.catalog) == nil {
             throw SyncError(
@@ -136,30 +145,50 @@ struct Device: Sendable {
                     ? "make the container's folder reachable, or log out and in, and restore"
                     : "log in again, and restore")
         }
+        if keepsCatalogInMemory {
+            let tenancy = Tenancy(try lock.lock(.shared))
+            return (try Catalog.inMemory(places, account, tenancy: tenancy), tenancy)
+        }
         var migrator = Migrator()
         migrator.isReadOnly = place.isReadOnly
+        migrator.progress = migrating
+        do {
+            if let opened = try open(places, create ? account : nil, migrator, lock) {
+                return opened
+            }
+            // Each round waits out whoever migrates, and gives who only reads a moment to close.
+            let round: UInt32 = 250
+            for _ in 0...patience / round {
+                if let held = try lock.lock(.exclusive, within: round) {
+                    defer { withExtendedLifetime(held) {} }
+                    _ = try Catalog.open(
+                        places, create: create ? account : nil, isExclusive: true,
+                        migrator: migrator)
+                }
+                if let opened = try open(places, nil, migrator, lock) { return opened }
+            }
+        } catch let error as SQLiteError {
+            throw SyncError("open the catalog", error, at: places.catalog)
+        }
+        throw SyncError(
+            .busy, "bring the catalog to a newer version",
+            "another program has the older one open",
+            hint: "close it and start again; until then it goes on with the older version")
+    }
+
+    /// Opens the catalog as it is; nil if it has to be brought to a newer version first.
+    private func open(
+        _ places: AccountPlaces, _ account: AccountID?, _ migrator: Migrator, _ lock: FileLock
+    ) throws -> (Catalog, Tenancy)? {
         do {
             let tenancy = Tenancy(try lock.lock(.shared))
             // An import has the lock alone, so what is there is of one that was killed.
             try places.clearUpImport()
             let catalog = try Catalog.open(
-                places, create: create ? account : nil, isExclusive: false, migrator: migrator,
-                tenancy: tenancy)
+                places, create: account, isExclusive: false, migrator: migrator, tenancy: tenancy)
             return (catalog, tenancy)
         } catch is Migrator.NeedsExclusiveLock {
-            try migrate(places, account, create: create, lock)
-            let tenancy = Tenancy(try lock.lock(.shared))
-            return (try Catalog.open(places, isExclusive: false, tenancy: tenancy), tenancy)
-        } catch let error as SQLiteError {
-            throw SyncError("open the catalog", error, at: places.catalog)
+            return nil
         }
-    }
-
-    private func migrate(
-        _ places: AccountPlaces, _ account: AccountID, create: Bool, _ lock: FileLock
-    ) throws {
-        let held = try lock.lock(.exclusive)
-        defer { withExtendedLifetime(held) {} }
-        _ = try Catalog.open(places, create: create ? account : nil, isExclusive: true)
     }
 }

@@ -7,10 +7,13 @@ internal import SyncPlatform
 /// turns at one lock, and only a writer that holds it checkpoints (SQLite before 3.51.3 can damage
 /// a WAL when two connections write and checkpoint at once).
 final class Catalog: Sendable {
-    private let path: String
+    /// The file; nil for one that lives in memory.
+    private let path: String?
     private let reader: Locked<Database?>
     private let writer: Locked<Database?>
     private let writeLock: FileLock
+    /// Whether a reader kept the log from being emptied.
+    private let isLogLeft = Locked(false)
     private let isReadOnly: Bool
     private let isClosed = Locked(false)
     private let tenancy: Tenancy?
@@ -32,6 +35,17 @@ final class Catalog: Sendable {
             places, reader: connection, isReadOnly: migrator.isReadOnly, tenancy: tenancy)
     }
 
+    /// Makes a catalog that lives in memory and goes with this; who reads waits for who writes.
+    static func inMemory(
+        _ places: AccountPlaces, _ account: AccountID, tenancy: Tenancy? = nil
+    ) throws -> Catalog {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        try Migrator().make(in: connection)
+        try connection.makeAccount(account)
+        try connection.execute(tuning)
+        return Catalog(places, inMemory: connection, tenancy: tenancy)
+    }
+
     private init(
         _ places: AccountPlaces, reader connection: sending Connection, isReadOnly: Bool,
         tenancy: Tenancy?
@@ -41,6 +55,18 @@ final class Catalog: Sendable {
         path = places.catalog
         reader = Locked(Database(connection, label: "lazysync.reader"))
         writer = Locked(nil)
+        writeLock = FileLock(path: places.locks + "/write")
+    }
+
+    private init(
+        _ places: AccountPlaces, inMemory connection: sending Connection, tenancy: Tenancy?
+    ) {
+        isReadOnly = false
+        self.tenancy = tenancy
+        path = nil
+        let database = Database(connection, label: "lazysync.catalog")
+        reader = Locked(database)
+        writer = Locked(database)
         writeLock = FileLock(path: places.locks + "/write")
     }
 
@@ -60,7 +86,8 @@ final class Catalog: Sendable {
     func inspect<Result: Sendable>(
         _ operation: String, _ body: @Sendable (Connection) throws -> Result
     ) async throws(SyncError) -> Result {
-        try await SyncError.mapping(operation) {
+        guard let path else { return try await read(operation, body) }
+        return try await SyncError.mapping(operation) {
             // Also who only reads makes the log's files.
             let tenant = try enter(operation)
             defer { withExtendedLifetime(tenant) {} }
@@ -80,10 +107,12 @@ final class Catalog: Sendable {
             let tenant = try enter(operation)
             defer { withExtendedLifetime(tenant) {} }
             let database = try opened(operation)
-            return try await database.perform { [writeLock] connection in
+            return try await database.perform { [self] connection in
                 let held = try writeLock.lock(.exclusive)
                 defer { withExtendedLifetime(held) {} }
-                return try connection.transaction(.immediate) { try body(connection) }
+                let result = try connection.transaction(.immediate) { try body(connection) }
+                if isLogLeft.withLock({ $0 }) { emptyLog(connection) }
+                return result
             }
         }
     }
@@ -95,14 +124,29 @@ final class Catalog: Sendable {
             let tenant = try enter("settle the catalog")
             defer { withExtendedLifetime(tenant) {} }
             let database = try opened("settle the catalog")
-            try await database.perform { [writeLock] connection in
+            try await database.perform { [self] connection in
                 let held = try writeLock.lock(.exclusive)
                 defer { withExtendedLifetime(held) {} }
                 try connection.execute("PRAGMA optimize")
-                // A reader in another process may keep it from finishing; the next writer will.
-                _ = try? connection.checkpoint(.truncate)
+                emptyLog(connection)
             }
         }
+    }
+
+    /// Carries the log over and cuts it to nothing; if a reader is in the way, the next write tries
+    /// again, and so does whoever writes to the catalog next.
+    ///
+    /// The caller has the lock of all writers.
+    private func emptyLog(_ connection: Connection) {
+        do throws(SQLiteError) {
+            // A reader may stay for long, and a writer is waiting behind this.
+            try connection.setBusyTimeout(0)
+            try connection.checkpoint(.truncate)
+            isLogLeft.withLock { $0 = false }
+        } catch {
+            isLogLeft.withLock { $0 = error.code == .busy }
+        }
+        try? connection.setBusyTimeout(Connection.busyTimeout)
     }
 
     /// Answers what must be held while anything of the account is written, also beside the catalog.
@@ -125,6 +169,9 @@ final class Catalog: Sendable {
         return try writer.withLock { database in
             if isClosed.withLock({ $0 }) { throw Tenancy.loggedOut(operation) }
             if let database { return database }
+            guard let path else { throw Tenancy.loggedOut(operation) }
+            let log = try FileSystem.facts(path + "-wal")?.size ?? 0
+            if log > Self.largestIdleLog { isLogLeft.withLock { $0 = true } }
             let opened = try Database(path: path, mode: .readWrite, label: "lazysync.writer") {
                 connection throws(SQLiteError) in
                 try connection.execute(Self.tuning + Self.writerTuning)
@@ -148,10 +195,16 @@ final class Catalog: Sendable {
         PRAGMA temp_store = MEMORY;
         """
 
+    /// A log that is larger was left by somebody who could not empty it.
+    private static let largestIdleLog: Int64 = 32 << 20
+
     /// The sizes are measured: a bigger cache costs memory, a smaller one time, both for restores.
+    ///
+    /// The log is carried over at 125 MiB, and what a slow reader made of it is cut off then.
     private static let writerTuning = """
         PRAGMA cache_size = -24576;
         PRAGMA wal_autocheckpoint = 16000;
+        PRAGMA journal_size_limit = 134217728;
         """
 }
 

@@ -19,13 +19,6 @@ struct MigrationStep: Sendable {
 /// | `.before` | steps were running, or had just ended | goes on from where the catalog is |
 /// | `.restoring` | the copy was coming back | finishes that |
 struct Migrator: Sendable {
-    /// What is told while a long migration runs.
-    struct Progress: Sendable, Hashable {
-        let step: String
-        let number: Int
-        let count: Int
-    }
-
     /// The migration has to wait for the account's lock to be exclusive.
     struct NeedsExclusiveLock: Error {}
 
@@ -33,7 +26,7 @@ struct Migrator: Sendable {
     var applicationID = Schema.applicationID
     /// Whether the file is only read, since a log that belongs to it is not beside it.
     var isReadOnly = false
-    var progress: @Sendable (Progress) -> Void = { _ in }
+    var progress: @Sendable (MigrationProgress) -> Void = { _ in }
     /// Called at each point at which a test may want to end the process.
     var reached: @Sendable (String) throws -> Void = { _ in }
 
@@ -62,6 +55,12 @@ struct Migrator: Sendable {
                 throw SyncError(
                     .storage, "open the catalog",
                     "it is of version \(version), and can only be read now")
+            }
+            guard !connection.isReadOnly else {
+                throw SyncError(
+                    .storage, "bring the catalog to version \(newest)",
+                    "it has version \(version), and cannot be written where it is",
+                    hint: "see that its folder and its disk can be written, and start again")
             }
             guard isExclusive else { throw NeedsExclusiveLock() }
             return try migrate(connection, path, from: version)
@@ -124,15 +123,16 @@ struct Migrator: Sendable {
         if old > 0, try FileSystem.facts(copy) == nil {
             try FileSystem.remove(copy + ".tmp")
             _ = try File(copy + ".tmp", for: .create)
-            try connection.copy(to: copy + ".tmp")
+            try connection.copy(to: copy + ".tmp") { done, total in
+                progress(MigrationProgress(phase: .copying, done: done, total: total))
+            }
             try File(copy + ".tmp", for: .readWrite).sync()
             try FileSystem.rename(copy + ".tmp", to: copy)
             try Directory.sync(FileSystem.folder(of: path))
         }
         try reached("copied")
         let due = steps.filter { $0.version > old }
-        for (index, step) in due.enumerated() {
-            progress(Progress(step: step.name, number: index + 1, count: due.count))
+        for step in due {
             do {
                 try apply(step, to: connection)
             } catch {
@@ -144,10 +144,18 @@ struct Migrator: Sendable {
             }
             try reached("step \(step.version)")
         }
-        // Readers never do this, and the next writer may be long in coming.
+        // Readers never do this, and the next writer may be long in coming. One that still reads the
+        // old version is not waited for.
+        try connection.setBusyTimeout(0)
         _ = try? connection.checkpoint(.truncate)
+        try connection.setBusyTimeout(Connection.busyTimeout)
         try removeCopy(of: path)
         return connection
+    }
+
+    /// Makes a catalog in a database that is empty.
+    func make(in connection: Connection) throws {
+        for step in steps { try apply(step, to: connection) }
     }
 
     private func apply(_ step: MigrationStep, to connection: Connection) throws {
@@ -156,8 +164,14 @@ struct Migrator: Sendable {
             try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL")
         }
         try connection.transaction(.immediate) {
-            try connection.execute(step.sql)
+            let phase = MigrationProgress.Phase.changing(step.version, step.name)
+            progress(MigrationProgress(phase: phase, done: 0))
+            try connection.execute(step.sql) { done in
+                progress(MigrationProgress(phase: phase, done: done))
+                try reached("statement \(done) of step \(step.version)")
+            }
             try reached("statements of step \(step.version)")
+            progress(MigrationProgress(phase: .checking(step.version), done: 0))
             let broken = try connection.foreignKeyCheck() + connection.integrityCheck()
             guard broken.isEmpty else {
                 throw SyncError(.notACatalog, "migrate", broken.prefix(3).joined(separator: "; "))

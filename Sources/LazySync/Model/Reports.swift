@@ -119,3 +119,29 @@ public enum StateChange: Sendable, Hashable {
     /// One attachment's thumbnail changed state.
     case thumbnail(AttachmentKey, BlobState)
 }
+
+/// How far a catalog is on its way to a newer version; for a line on a screen.
+public struct MigrationProgress: Sendable, Hashable {
+    /// What is being done.
+    public enum Phase: Sendable, Hashable {
+        /// A copy of the catalog is made, which comes back if something fails; counted in pages.
+        case copying
+        /// It is brought to this version by the step of this name; counted in statements.
+        case changing(Int32, String)
+        /// All of it is checked before this version counts.
+        case checking(Int32)
+    }
+    /// What is being done at the moment.
+    public var phase: Phase
+    /// Pages or statements done.
+    public var done: Int
+    /// Pages in all; nil for the other phases.
+    public var total: Int?
+
+    /// Says how far something is.
+    public init(phase: Phase, done: Int, total: Int? = nil) {
+        self.phase = phase
+        self.done = done
+        self.total = total
+    }
+}

@@ -27,10 +27,13 @@ extension Connection {
 
     /// Copies the database, with what is only in its log, into a new file at `path`.
     ///
-    /// The copy is of one moment, whoever writes meanwhile. A copy that failed leaves a file behind
-    /// that the caller removes.
+    /// The copy is of one moment; if somebody writes meanwhile, it begins anew. A copy that failed
+    /// leaves a file behind that the caller removes. `progress` is told of the pages that are
+    /// copied, and of how many there are.
     /// - Throws: `constraint` if there is a database at `path` already.
-    package func copy(to path: String) throws(SQLiteError) {
+    package func copy(
+        to path: String, progress: (Int, Int) -> Void = { _, _ in }
+    ) throws(SQLiteError) {
         let target = try Connection(path: path, mode: .create)
         guard try target.firstInt("PRAGMA page_count") == 0 else {
             throw SQLiteError(.constraint, operation: "copy", detail: "the target is not empty")
@@ -38,13 +41,20 @@ extension Connection {
         guard let backup = sqlite3_backup_init(target.pointer, "main", pointer, "main") else {
             throw target.failure(sqlite3_extended_errcode(target.pointer), "copy")
         }
-        let code = sqlite3_backup_step(backup, -1)
+        var code = SQLITE_OK
+        while code == SQLITE_OK {
+            code = sqlite3_backup_step(backup, Self.pagesAtOnce)
+            let total = Int(sqlite3_backup_pagecount(backup))
+            progress(total - Int(sqlite3_backup_remaining(backup)), total)
+        }
         let finished = sqlite3_backup_finish(backup)
         guard code == SQLITE_DONE else {
             throw target.failure(finished == SQLITE_OK ? code : finished, "copy")
         }
         try target.check(finished, "copy")
     }
+
+    private static let pagesAtOnce: Int32 = 4_096
 
     /// What SQLite finds wrong with the file; empty if nothing is.
     ///

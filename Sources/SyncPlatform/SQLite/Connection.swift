@@ -13,6 +13,9 @@ package final class Connection {
         case immutable
     }
 
+    /// How long a lock is waited for unless somebody says otherwise, in milliseconds.
+    package static let busyTimeout: Int32 = 5_000
+
     let handle: ConnectionHandle
     var statements = StatementCache()
     var progress: (() -> Bool)?
@@ -25,7 +28,8 @@ package final class Connection {
     /// SQLite reads the file at the first statement: a file that is not a database is noticed then.
     /// - Throws: `cannotOpen` if the file is not there, is a symbolic link or may not be opened.
     package init(
-        path: String, mode: Mode, busyTimeout: Int32 = 5_000, checkpointsOnClose: Bool = true
+        path: String, mode: Mode, busyTimeout: Int32 = Connection.busyTimeout,
+        checkpointsOnClose: Bool = true
     ) throws(SQLiteError) {
         var location = try DatabaseLocation(path: path, mode: mode)
         var opened: OpaquePointer?
@@ -57,6 +61,42 @@ package final class Connection {
     /// Runs every statement of `sql`, whose text is code and never holds a value.
     package func execute(_ sql: String) throws(SQLiteError) {
         try check(sqlite3_exec(pointer, sql, nil, nil, nil), sql)
+    }
+
+    /// Runs statement after statement of `sql`, and tells after each how many are done.
+    package func execute(_ sql: String, then done: (Int) throws -> Void) throws {
+        var text = sql
+        try text.withUTF8 { utf8 in
+            try utf8.withMemoryRebound(to: CChar.self) { characters in
+                var rest = characters[...]
+                var count = 0
+                while let start = UnsafeBufferPointer(rebasing: rest).baseAddress {
+                    var compiled: OpaquePointer?
+                    var tail: UnsafePointer<CChar>?
+                    let code = sqlite3_prepare_v2(
+                        pointer, start, Int32(clamping: rest.count), &compiled, &tail)
+                    try check(code, sql)
+                    // Nothing but blanks and comments are left.
+                    guard let compiled else { return }
+                    try run(once: compiled, sql)
+                    count += 1
+                    try done(count)
+                    rest = rest.dropFirst(tail.map { $0 - start } ?? rest.count)
+                }
+            }
+        }
+    }
+
+    private func run(once statement: OpaquePointer, _ sql: String) throws(SQLiteError) {
+        defer { sqlite3_finalize(statement) }
+        var code = sqlite3_step(statement)
+        while code == SQLITE_ROW { code = sqlite3_step(statement) }
+        if code != SQLITE_DONE { throw failure(sqlite3_extended_errcode(pointer), sql) }
+    }
+
+    /// Waits so long for locks from now on, in milliseconds.
+    package func setBusyTimeout(_ milliseconds: Int32) throws(SQLiteError) {
+        try check(sqlite3_busy_timeout(pointer, milliseconds), "busy_timeout")
     }
 
     /// The statement for `sql`, reset and without bindings; compiled once, then reused.
