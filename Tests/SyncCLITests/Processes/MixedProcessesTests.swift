@@ -16,7 +16,7 @@ import Testing
             ?? UInt64.random(in: 0...UInt64.max)
         print("mixed programs: LAZYSYNC_SEED=\(seed)")
         let device = try await Device.restored()
-        let ids = device.account.files.map(\.id)
+        let ids = device.account.files.filter { $0.size > 99 }.map(\.id)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for program in 0..<6 {
                 group.addTask {
