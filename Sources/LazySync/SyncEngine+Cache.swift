@@ -34,7 +34,10 @@ extension SyncEngine {
         let before = try await cacheUse().limit
         try await catalog.setCacheLimit(bytes)
         try await materializer.room.shrink()
-        if try await cacheUse().limit > before { try await catalog.renewSkippedThumbnails() }
+        if try await cacheUse().limit > before {
+            try await catalog.renewSkippedThumbnails()
+            try await catalog.noteRoom()
+        }
         broadcast.send(.catalog)
     }
 
@@ -59,6 +62,7 @@ extension SyncEngine {
     public func setAllPinned(_ arePinned: Bool) async throws(SyncError) {
         try requireOpen("pin everything")
         try await catalog.pinAll(arePinned)
+        if !arePinned { try await catalog.noteRoom() }
         broadcast.send(.catalog)
     }
 
@@ -141,6 +145,7 @@ extension SyncEngine {
         guard let ref = row.ref else { return 0 }
         switch try await materializer.room.evict(ref.recordName) {
         case .gone(let bytes):
+            try await catalog.noteRoom()
             broadcast.send(.attachment(key, .remote, bytes: 0))
             return bytes
         case .notHere: return 0
@@ -158,7 +163,10 @@ extension SyncEngine {
     public func evictAll() async throws(SyncError) -> EvictionReport {
         try requireOpen("evict everything")
         let evicted = try await materializer.room.evictAll()
-        if evicted.files > 0 { broadcast.send(.catalog) }
+        if evicted.files > 0 {
+            try await catalog.noteRoom()
+            broadcast.send(.catalog)
+        }
         return evicted
     }
 
@@ -177,6 +185,9 @@ extension SyncEngine {
         }
         guard row.isPinned != isPinned else { return }
         try await catalog.pin(row: row.row, isPinned)
+        if !isPinned { try await catalog.noteRoom() }
+        // Its state stays; a list draws it anew.
+        broadcast.send(.attachment(key, try await states(of: [row])[0].state, bytes: 0))
     }
 }
 

@@ -109,8 +109,12 @@ extension SyncEngine {
             evidence.lastAttempt = evidence.lastAttempt ?? conditions[reason]?.lastAttempt
         }
         var path: String?
-        if attachment.state == .here, let ref = row.ref {
-            path = try await materializer.here(row, ref)
+        if let ref = row.ref {
+            if attachment.state == .here {
+                path = try await materializer.here(row, ref)
+            } else {
+                evidence.bytes = await bytesSoFar(ref, size: row.size)
+            }
         }
         return Explanation(
             attachment: attachment, recordName: row.ref?.recordName, evidence: evidence, path: path)
@@ -137,11 +141,13 @@ extension SyncEngine {
         let held = try materializer.pending()
         let pending = Set(wanted.map(\.record).filter(held.contains)).count
         let condition = try await catalog.conditions().isEmpty == false
-        let overlaid = condition ? wanted.count { $0.reason == nil } - pending : 0
+        let overlaid = wanted.count {
+            condition && $0.reason == nil && $0.hasFailed && !held.contains($0.record)
+        }
         let all = tallies[.attachments] ?? 0
         let here = tallies[.blobsHere] ?? 0
         let addressless = all - (tallies[.addressesUsable] ?? 0)
-        let unavailable = (tallies[.blobsFailed] ?? 0) + addressless + max(overlaid, 0)
+        let unavailable = (tallies[.blobsFailed] ?? 0) + addressless + overlaid
         var flags: [String] = []
         if cursor.mismatch != nil { flags.append("headMismatch") }
         if try await catalog.isImported() { flags.append("imported") }
@@ -172,7 +178,8 @@ extension SyncEngine {
         return rows.map { row in
             let record = row.ref?.recordName ?? ""
             let state = BlobState.of(
-                address: row.address, isHere: row.blob?.mark != nil, isWanted: row.blob != nil,
+                address: row.address, isHere: row.blob?.mark != nil,
+                hasFailed: row.blob?.evidence.lastAttempt != nil,
                 isLocked: held.contains(record), failure: row.blob?.reason, condition: condition)
             // A small photo that is its own thumbnail is here only as long as its bytes are.
             let isGone =

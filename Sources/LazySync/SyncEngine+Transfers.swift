@@ -122,15 +122,20 @@ extension SyncEngine {
             var progress = BlobProgress(state: state, bytes: 0, size: row.size)
             if state == .here {
                 progress.bytes = row.size
-            } else if let ref = row.ref, let geometry = BlobGeometry(length: UInt64(row.size)) {
-                let place = BlobPlace(record: ref.recordName, under: opened.places.blobs)
-                // Only for a bar: what cannot be read is not there.
-                let bytes = try? await Blocking.run { try place.bytesSoFar(geometry) }
-                progress.bytes = bytes ?? 0
+            } else if let ref = row.ref {
+                progress.bytes = await bytesSoFar(ref, size: row.size)
             }
             return progress
         } catch {
             return nil
         }
+    }
+
+    /// The bytes of a blob that are here as a part; only to be shown: what cannot be read is not
+    /// there.
+    func bytesSoFar(_ ref: CloudBlobRef, size: Int64) async -> Int64 {
+        guard let geometry = BlobGeometry(length: UInt64(size)) else { return 0 }
+        let place = BlobPlace(record: ref.recordName, under: opened.places.blobs)
+        return await (try? Blocking.run { try place.bytesSoFar(geometry) }) ?? 0
     }
 }

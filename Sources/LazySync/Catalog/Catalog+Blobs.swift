@@ -84,24 +84,49 @@ extension Catalog {
         }
     }
 
-    /// Attachments that were asked for and are not here: rows, records and the blobs' own reasons.
+    /// Takes back what a lack of room had to say, since there may be room now.
+    func noteRoom() async throws(SyncError) {
+        try await clearConditions([.diskFull])
+        guard try await tallies()[.blobsFailed] ?? 0 > 0 else { return }
+        try await write("note that there is room") { connection in
+            let forgive = try connection.prepare(.forgiveTooLarge)
+            forgive.bind(100_000, at: 1)
+            try forgive.run()
+            var tally = Tally()
+            tally[.blobsFailed] -= Int(connection.changes)
+            try tally.save(connection)
+        }
+    }
+
+    /// What was asked for and is not here.
+    struct WantedBlob: Sendable {
+        let key: AttachmentKey
+        let record: String
+        /// The blob's own reason.
+        let reason: UnavailableReason?
+        /// Whether its last try failed, for whatever reason.
+        let hasFailed: Bool
+    }
+
+    /// Attachments that were asked for and are not here.
     func wantedBlobs(
         after row: Int64 = -1, limit: Int = 1_000
-    ) async throws(SyncError) -> [(key: AttachmentKey, record: String, reason: UnavailableReason?)]
-    {
+    ) async throws(SyncError) -> [WantedBlob] {
         try await read("list what was asked for") { connection in
-            var found: [(Int64, String, UnavailableReason?)] = []
+            var found: [(Int64, String, UnavailableReason?, Bool)] = []
             let query = try connection.prepare(.blobsNotHere)
             query.bind(row, at: 1)
             query.bind(Int64(limit), at: 2)
             while try query.step() {
                 let reason =
                     query.isNull(2) ? nil : UnavailableReason(rawValue: try query.text(2))
-                found.append(
-                    (query.int(0), String(decoding: query.blob(1), as: UTF8.self), reason))
+                let record = String(decoding: query.blob(1), as: UTF8.self)
+                found.append((query.int(0), record, reason, query.int(3) == 1))
             }
-            return try found.compactMap { row, record, reason in
-                try connection.attachmentKey(row: row).map { ($0, record, reason) }
+            return try found.compactMap { row, record, reason, hasFailed in
+                try connection.attachmentKey(row: row).map {
+                    WantedBlob(key: $0, record: record, reason: reason, hasFailed: hasFailed)
+                }
             }
         }
     }

@@ -189,8 +189,14 @@ enum Query: String, CaseIterable {
     case dropped = "SELECT record FROM dropped WHERE record > ?1 ORDER BY record LIMIT ?2"
     case clearDropped = "DELETE FROM dropped WHERE record = ?1"
     case blobsNotHere = """
-        SELECT attachment, record, reason FROM blob
+        SELECT attachment, record, reason, last_attempt IS NOT NULL FROM blob
         WHERE here_boot IS NULL AND attachment > ?1 ORDER BY attachment LIMIT ?2
+        """
+    case forgiveTooLarge = """
+        UPDATE blob SET reason = NULL WHERE record IN (
+            SELECT record FROM blob
+            WHERE here_boot IS NULL AND attachment > -1 AND reason = 'tooLarge'
+            ORDER BY attachment LIMIT ?1)
         """
     case failedBlobs = """
         SELECT attachment, reason, code, next_attempt, last_attempt FROM blob

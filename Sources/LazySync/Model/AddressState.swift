@@ -44,14 +44,17 @@ enum ThumbnailState: Int64, Sendable {
 
 extension BlobState {
     /// What a person sees, from what is known; pure.
+    ///
+    /// Only what was asked for and did not come has `failed`: what the device lacks, or the host, is
+    /// no trouble of a blob of which somebody read a part, or that nobody wants now.
     static func of(
-        address: AddressState, isHere: Bool, isWanted: Bool, isLocked: Bool,
+        address: AddressState, isHere: Bool, hasFailed: Bool, isLocked: Bool,
         failure: UnavailableReason?, condition: UnavailableReason?
     ) -> BlobState {
         if let reason = address.reason { return .unavailable(reason) }
         if isHere { return .here }
         if isLocked { return .pending }
-        guard isWanted else { return .remote }
+        guard hasFailed else { return .remote }
         if let reason = failure ?? condition { return .unavailable(reason) }
         return .remote
     }

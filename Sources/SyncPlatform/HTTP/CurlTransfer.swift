@@ -151,6 +151,12 @@ final class CurlTransfer: @unchecked Sendable {
         }
     }
 
+    /// What a failure says of itself may be longer than the content that was asked for.
+    private var bodyLimit: Int {
+        let isContent = head.map { (200..<300).contains($0.status) } ?? true
+        return isContent ? request.bodyLimit : max(request.bodyLimit, HTTPRequest.errorLimit)
+    }
+
     enum BodyStep { case taken, pause, fail }
 
     func receiveBody(_ bytes: UnsafeBufferPointer<UInt8>) -> BodyStep {
@@ -162,8 +168,8 @@ final class CurlTransfer: @unchecked Sendable {
             isPaused = true
             return .pause
         }
-        guard bytes.count <= request.bodyLimit - bodyCount else {
-            failure = error(.tooLarge, "more than \(request.bodyLimit) bytes")
+        guard bytes.count <= bodyLimit - bodyCount else {
+            failure = error(.tooLarge, "more than \(bodyLimit) bytes")
             return .fail
         }
         guard draw(bytes.count) else {

@@ -29,11 +29,14 @@ package struct HTTPRequest: Sendable {
     package var headers: HTTPHeaders
     /// What POST, PUT and PATCH send; the other methods send none.
     package var body: [UInt8]?
-    /// The most bytes of an answer's body that are taken, counted after decompression.
+    /// The most bytes of an answer's body that are taken, counted after decompression; of one that
+    /// says what is wrong, `errorLimit` at the least.
     ///
     /// It also says what to expect: above 512 KiB the transfer gets a large receive buffer and an
     /// HTTP/1.1 connection for itself, below it shares HTTP/2 connections.
     package var bodyLimit: Int
+    /// What is taken of an answer whose status is not of success, in bytes.
+    package static let errorLimit = 64 << 10
     /// Ends the transfer when less than a byte a second moves for so long, in either direction.
     ///
     /// Counts while the answer is awaited, but not while the sink pauses or the request queues.

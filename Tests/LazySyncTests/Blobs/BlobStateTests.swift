@@ -7,12 +7,12 @@ import Testing
     /// Every combination of what the catalog and the locks can say.
     struct Facts: Sendable {
         var address: AddressState
-        var isHere, isWanted, isLocked: Bool
+        var isHere, hasFailed, isLocked: Bool
         var failure, condition: UnavailableReason?
 
         var state: BlobState {
             BlobState.of(
-                address: address, isHere: isHere, isWanted: isWanted, isLocked: isLocked,
+                address: address, isHere: isHere, hasFailed: hasFailed, isLocked: isLocked,
                 failure: failure, condition: condition)
         }
     }
@@ -27,7 +27,7 @@ import Testing
                     for condition in conditions {
                         all.append(
                             Facts(
-                                address: address, isHere: bits & 1 != 0, isWanted: bits & 2 != 0,
+                                address: address, isHere: bits & 1 != 0, hasFailed: bits & 2 != 0,
                                 isLocked: bits & 4 != 0, failure: failure, condition: condition))
                     }
                 }
@@ -47,9 +47,9 @@ import Testing
                 expected = .here
             } else if facts.isLocked {
                 expected = .pending
-            } else if facts.isWanted, let failure = facts.failure {
+            } else if facts.hasFailed, let failure = facts.failure {
                 expected = .unavailable(failure)
-            } else if facts.isWanted, let condition = facts.condition {
+            } else if facts.hasFailed, let condition = facts.condition {
                 expected = .unavailable(condition)
             } else {
                 expected = .remote
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `what nobody asked for is never unavailable for the device's reasons`() {
-        for facts in Self.all where facts.address.reason == nil && !facts.isWanted {
+        for facts in Self.all where facts.address.reason == nil && !facts.hasFailed {
             #expect(facts.state.reason == nil)
         }
     }

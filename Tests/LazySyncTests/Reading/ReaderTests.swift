@@ -260,3 +260,26 @@ import Testing
         }
     }
 }
+
+/// What reading a part means for the state of the whole.
+@Suite struct PartStateTests {
+    @Test func `of which a part was read is remote, says what is here, and is not retried`()
+        async throws
+    {
+        try await withOneFile { file in
+            let reader = try await file.engine.reader(for: file.key)
+            _ = try await reader.read(at: 0, count: 10)
+            var known = try await file.engine.explain(file.key)
+            #expect(known.attachment.state == .remote)
+            let here = known.evidence.bytes
+            #expect(here >= 65_536)
+            // A connection that is gone is no trouble of it.
+            try await file.engine.catalog.setCondition(
+                .offline, Evidence(lastAttempt: Timestamp(seconds: 1)))
+            known = try await file.engine.explain(file.key)
+            #expect(known.attachment.state == .remote && known.evidence.bytes == here)
+            #expect(try await file.engine.unavailable().isEmpty)
+            #expect(try await file.engine.status().states["unavailable"] == 0)
+        }
+    }
+}
