@@ -66,7 +66,7 @@ extension SyncEngine {
     }
 
     /// Reads the address and the file of certificates, and answers with both made whole.
-    private static func connect(
+    static func connect(
         _ request: LoginRequest, _ configuration: EngineConfiguration
     ) throws(SyncError) -> (request: LoginRequest, base: HTTPURL, client: HTTPClient) {
         var request = request

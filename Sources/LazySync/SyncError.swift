@@ -10,6 +10,8 @@ public struct SyncError: Error, Sendable {
         case notLoggedIn
         /// The server refused the name, the passphrase or the recovery key.
         case loginRefused
+        /// An account of that name is on the server already.
+        case nameTaken
         /// Another account is open: log out first.
         case anotherAccount
         /// The id is not in the catalog.

@@ -79,6 +79,8 @@ extension SyncError.Code {
                 "loginRefused", .loggedOut,
                 "check the account's name and the passphrase or recovery key"
             )
+        case .nameTaken:
+            ("nameTaken", .usage, "choose another name, or log in if the account is yours")
         case .anotherAccount: ("anotherAccount", .usage, "log out first: sync logout")
         case .noSuchID: ("noSuchID", .usage, "'sync list' and 'sync items' show the ids")
         case .ambiguousID(let ids):

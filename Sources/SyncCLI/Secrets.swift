@@ -21,6 +21,16 @@ enum Secrets {
         return secret
     }
 
+    /// Reads a secret that is new: on a terminal it is asked for twice.
+    static func new(_ what: String, from path: String?) throws(Failure) -> [UInt8] {
+        let secret = try read(what, from: path)
+        guard path == nil || path == "-", Host.inputIsTerminal else { return secret }
+        guard try Host.askSecretly("the same again") == secret else {
+            throw Failure(usage: "the two are not the same")
+        }
+        return secret
+    }
+
     static func withoutNewline(_ bytes: [UInt8]) -> [UInt8] {
         bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes
     }

@@ -65,12 +65,17 @@ struct KeyStore: Sendable {
     ///
     /// - Throws: `keyMissing` if the store cannot be read or has none.
     func accountKeys() throws(SyncError) -> AccountKeys {
+        AccountKeys(masterKey: try readMasterKey(), epoch: 1)
+    }
+
+    /// The key that all others come from.
+    ///
+    /// - Throws: `keyMissing` if the store cannot be read or has none.
+    func readMasterKey() throws(SyncError) -> SecretBytes {
         do {
             if var key = try read(.masterKey) {
                 defer { ConstantTime.wipe(&key) }
-                if key.count == 32 {
-                    return AccountKeys(masterKey: SecretBytes(copying: key.span), epoch: 1)
-                }
+                if key.count == 32 { return SecretBytes(copying: key.span) }
             }
         } catch {
             throw SyncError("read the account's key", error)

@@ -14,7 +14,7 @@ actor OpenAccount {
     nonisolated let lane: QueuedRemote.Lane
     private let configuration: EngineConfiguration
     private var knownKeys: AccountKeys?
-    private var knownRemote: GatedRemote?
+    private var knownHTTP: HTTPRemote?
     private var watch: Task<Void, Never>?
     private var onLogout: (device: Device, run: @Sendable () async -> Void)?
 
@@ -82,9 +82,14 @@ actor OpenAccount {
     }
 
     func remote() throws(SyncError) -> any Remote {
+        GatedRemote(remote: try http(), gate: lane.gate, host: lane.host)
+    }
+
+    /// The server without the gate, for calls that a person waits for.
+    func http() throws(SyncError) -> HTTPRemote {
         // From here on something may take long.
         watchForLogout()
-        if let knownRemote { return knownRemote }
+        if let knownHTTP { return knownHTTP }
         let remote = try SyncError.mapping("connect") {
             var http = HTTPConfiguration(
                 caFile: scope.caFile, limitRate: configuration.limitRate)
@@ -95,12 +100,11 @@ actor OpenAccount {
             let session = Session(
                 keys: keyStore, lock: FileLock(path: places.locks + "/session"), client: client,
                 base: base, stallSeconds: configuration.stallSeconds)
-            let remote = HTTPRemote(
+            return HTTPRemote(
                 client: client, base: base, session: session,
                 stallSeconds: configuration.stallSeconds)
-            return GatedRemote(remote: remote, gate: lane.gate, host: lane.host)
         }
-        knownRemote = remote
+        knownHTTP = remote
         return remote
     }
 
@@ -147,6 +151,6 @@ actor OpenAccount {
     func close() {
         tenancy.close()
         knownKeys = nil
-        knownRemote = nil
+        knownHTTP = nil
     }
 }

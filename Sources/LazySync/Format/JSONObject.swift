@@ -79,6 +79,19 @@ struct JSONObject {
         return texts
     }
 
+    /// An array of objects; empty if it is absent or null.
+    func objects(_ key: StaticString) throws(MalformedJSON) -> [JSONObject] {
+        guard let member = present(key) else { return [] }
+        guard parser.kind(member) == .array else { throw Self.wrong(key) }
+        var objects: [JSONObject] = []
+        var elements = parser.elements(member)
+        while let element = parser.next(&elements) {
+            guard parser.kind(element) == .object else { throw Self.wrong(key) }
+            objects.append(JSONObject(parser, element))
+        }
+        return objects
+    }
+
     /// Reads a u64 without sign, leading zero or anything around it.
     static func decimal(_ text: String) -> UInt64? {
         guard let number = UInt64(text), String(number) == text else { return nil }

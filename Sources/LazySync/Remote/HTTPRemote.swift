@@ -62,6 +62,39 @@ struct HTTPRemote: Remote {
         }
     }
 
+    // MARK: Keys
+
+    /// The account's key records.
+    func keyRecords() async throws(RemoteFailure) -> KeyRecords {
+        let body = BufferSink(limit: 1 << 20)
+        let head = try await authorized { (tokens) async throws(RemoteFailure) in
+            let http = try make(.get, "v1/keys", token: tokens.token)
+            return try await client.send(http, into: body, accepts: [200])
+        }
+        return try RemoteFailure.mapping {
+            guard let version = head["etag"] else { throw MalformedJSON(detail: "no ETag") }
+            return try KeyRecords(JSONObject(body.take()), version: version)
+        }
+    }
+
+    /// Puts these records in the place of all; false if somebody else has changed them meanwhile.
+    func replace(_ records: KeyRecords, _ new: AccountLock) async throws(RemoteFailure) -> Bool {
+        do throws(RemoteFailure) {
+            _ = try await authorized { (tokens) async throws(RemoteFailure) in
+                var http = try make(.put, "v1/keys", token: tokens.token)
+                http.body = records.request(new.record.kind, new.authKey)
+                try RemoteFailure.mapping {
+                    try http.headers.add("Content-Type", "application/json")
+                    try http.headers.add("If-Match", records.version)
+                }
+                return try await client.send(http, into: BufferSink(limit: 0), accepts: [204])
+            }
+            return true
+        } catch  where error.status == 412 && error.code == Problem.keysChanged {
+            return false
+        }
+    }
+
     // MARK: One request
 
     private func manifest(_ path: String) async throws(RemoteFailure) -> ManifestPage {

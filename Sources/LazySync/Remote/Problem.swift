@@ -10,6 +10,9 @@ enum Problem {
     static let sessionEnded = "session-ended"
     static let cursorExpired = "cursor-expired"
     static let badCredentials = "bad-credentials"
+    static let nameTaken = "name-taken"
+    static let registrationClosed = "registration-closed"
+    static let keysChanged = "keys-changed"
     /// Our own word for a refusal at the end of a redirect.
     static let expiredRedirect = "expired-redirect"
 
