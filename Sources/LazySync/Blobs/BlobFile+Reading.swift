@@ -27,10 +27,11 @@ extension BlobFile {
         _ place: BlobPlace, _ blob: SealedBlob, _ geometry: BlobGeometry
     ) throws(FileError) -> BlobFile? {
         do {
-            guard let bytes = try existing(place.part, .readWrite) else { return nil }
+            guard let bytes = try existing(place.part, .readWrite),
+                let tags = try existing(place.tags, .readWriteOrCreate)
+            else { return nil }
             return BlobFile(
-                geometry: geometry, blob: blob, place: place, bytes: bytes,
-                tags: try File(place.tags, for: .readWriteOrCreate))
+                geometry: geometry, blob: blob, place: place, bytes: bytes, tags: tags)
         } catch {
             guard error.isNoPlace else { throw error }
             // What came before nobody could write here is still right.
@@ -50,6 +51,7 @@ extension BlobFile {
         _ place: BlobPlace, _ blob: SealedBlob, _ geometry: BlobGeometry
     ) throws(FileError) -> BlobFile? {
         if let file = try openToRead(place, blob, geometry) { return file }
+        try place.removeStrangers()
         try Directory.make(place.folder)
         do {
             try File(place.part, for: .create).truncate(to: Int64(geometry.length))
@@ -61,14 +63,14 @@ extension BlobFile {
         return try openToRead(place, blob, geometry)
     }
 
-    /// Opens a file if it is there.
+    /// Opens a file if it is there; what is no file of ours is not.
     static func existing(
         _ path: String, _ access: File.Access
     ) throws(FileError) -> File? {
         do {
             return try File(path, for: access)
         } catch {
-            if error.code == .notFound { return nil }
+            if error.code == .notFound || error.code == .notOurs { return nil }
             throw error
         }
     }

@@ -22,6 +22,7 @@ final class BlobFile: Sendable {
     static func open(
         _ place: BlobPlace, _ blob: SealedBlob, _ geometry: BlobGeometry
     ) throws(FileError) -> (BlobFile, ChunkSet) {
+        try place.removeStrangers()
         try Directory.make(place.folder)
         // A complete file that was not marked, or no longer fits its mark, is a part again.
         if let content = try place.contentPath() {
@@ -30,6 +31,9 @@ final class BlobFile: Sendable {
         } else if let part = try FileSystem.facts(place.part), part.mode != 0o600 {
             // Whoever was killed while it got its name left it read-only.
             try FileSystem.setMode(place.part, 0o600)
+        }
+        if let list = try FileSystem.facts(place.tags), list.mode != 0o600 {
+            try FileSystem.setMode(place.tags, 0o600)
         }
         let bytes = try File(place.part, for: .readWriteOrCreate)
         let tags = try File(place.tags, for: .readWriteOrCreate)

@@ -26,7 +26,7 @@ struct BlobPlace: Sendable, Hashable {
 
     /// The complete file, under whichever extension, if one is there.
     func contentPath() throws(FileError) -> String? {
-        guard try FileSystem.facts(folder) != nil else { return nil }
+        guard try FileSystem.facts(folder)?.kind == .directory else { return nil }
         let name = try Directory.list(folder).first {
             $0 == "content" || $0.hasPrefix("content.")
         }
@@ -37,10 +37,29 @@ struct BlobPlace: Sendable, Hashable {
     func onDisk() throws(FileError) -> Int64 {
         guard let own = try FileSystem.facts(folder) else { return 0 }
         var total = own.allocated
+        guard own.kind == .directory else { return total }
         for name in try Directory.list(folder) {
             total += try FileSystem.facts(folder + "/" + name)?.allocated ?? 0
         }
         return total
+    }
+
+    /// What stands in the place of a file or the folder of ours and is none: a link, a device, a
+    /// folder.
+    func strangers() throws(FileError) -> [String] {
+        guard let own = try FileSystem.facts(folder) else { return [] }
+        guard own.kind == .directory else { return [folder] }
+        var found: [String] = []
+        for name in try Directory.list(folder) {
+            let path = folder + "/" + name
+            if let facts = try FileSystem.facts(path), facts.kind != .regular { found.append(path) }
+        }
+        return found
+    }
+
+    /// Removes what stands in the place of our files; a link goes, and not what it leads to.
+    func removeStrangers() throws(FileError) {
+        for path in try strangers() { try Directory.removeTree(path) }
     }
 
     /// Removes the files, and the folder that only this record was in.

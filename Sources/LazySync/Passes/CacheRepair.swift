@@ -42,6 +42,16 @@ struct CacheRepair: Sendable {
         }
     }
 
+    /// Forgets a file in whose place something else is, and removes that.
+    func replace(_ blob: MarkedBlob) async throws(SyncError) -> Bool {
+        try await alone(blob.record) { connection in
+            guard try connection.blobRecord(blob.record)?.mark == blob.mark else { return false }
+            try BlobPlace(record: blob.record, under: places.blobs).remove()
+            try connection.forgetEvicted(blob.record, photo: .due)
+            return true
+        }
+    }
+
     /// Makes a thumbnail due again, without its file.
     func renew(_ thumbnail: KeptThumbnail) async throws(SyncError) -> Bool {
         try await catalog.write("repair a thumbnail") { connection in

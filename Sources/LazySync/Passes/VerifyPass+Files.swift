@@ -10,6 +10,8 @@ extension VerifyPass {
         case fits(path: String)
         case changed(path: String)
         case missing
+        /// Something that is no file of ours is in its place, or among its files.
+        case strange(path: String)
         /// It cannot be looked at now.
         case unreadable
     }
@@ -40,6 +42,7 @@ extension VerifyPass {
     ) -> Look {
         do {
             let place = BlobPlace(record: blob.record, under: places.blobs)
+            if let path = try place.strangers().first { return .strange(path: path) }
             let expected = place.content(BlobPlace.suffix(of: blob.name))
             let facts = try FileSystem.facts(expected)
             let path = facts == nil ? try place.contentPath() : expected
@@ -57,6 +60,12 @@ extension VerifyPass {
             if isChosen(), !isDone(.blob(blob.record)) { try await prove(blob, path) }
         case .changed(let path): try await prove(blob, path)
         case .missing: try await miss(blob)
+        case .strange(let path):
+            guard try await isStillMarked(blob) else { return }
+            var problem = VerifyProblem(kind: .damaged, key: blob.key, path: path)
+            problem.detail = "something else is in its place"
+            if options.repair { problem.repaired = try await repair.replace(blob) }
+            add(problem)
         case .unreadable: report.skipped += 1
         }
     }
