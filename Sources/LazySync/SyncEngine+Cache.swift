@@ -32,8 +32,11 @@ extension SyncEngine {
             throw SyncError(.invalidInput, "set the cache's limit", "it cannot be negative")
         }
         let before = try await cacheUse().limit
-        try await catalog.setCacheLimit(bytes)
-        try await materializer.room.shrink()
+        let room = materializer.room
+        try await room.noting { () async throws(SyncError) in
+            try await self.catalog.setCacheLimit(bytes)
+            try await room.shrink()
+        }
         if try await cacheUse().limit > before {
             try await catalog.renewSkippedThumbnails()
             try await catalog.noteRoom()
@@ -143,7 +146,11 @@ extension SyncEngine {
             throw SyncError(.noSuchID, "evict", "there is no attachment \(key)")
         }
         guard let ref = row.ref else { return 0 }
-        switch try await materializer.room.evict(ref.recordName) {
+        let room = materializer.room
+        let outcome = try await room.noting { () async throws(SyncError) in
+            try await room.evict(ref.recordName)
+        }
+        switch outcome {
         case .gone(let bytes):
             try await catalog.noteRoom()
             broadcast.send(.attachment(key, .remote, bytes: 0))
@@ -162,7 +169,10 @@ extension SyncEngine {
     /// Removes all bytes that are neither pinned nor in use; addresses and thumbnails stay.
     public func evictAll() async throws(SyncError) -> EvictionReport {
         try requireOpen("evict everything")
-        let evicted = try await materializer.room.evictAll()
+        let room = materializer.room
+        let evicted = try await room.noting { () async throws(SyncError) in
+            try await room.evictAll()
+        }
         if evicted.files > 0 {
             try await catalog.noteRoom()
             broadcast.send(.catalog)
