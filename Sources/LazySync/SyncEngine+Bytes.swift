@@ -152,67 +152,76 @@ extension SyncEngine {
             changed: { [broadcast] key, state in broadcast.send(.thumbnail(key, state)) })
     }
 
-    /// One fetch for all who ask at the same time; it goes on if they change their mind.
     private func fetchThumbnail(_ key: AttachmentKey) async throws(SyncError) -> MaterializedFile {
-        let task =
-            openingThumbnails[key]
-            ?? Task {
-                defer { openingThumbnails[key] = nil }
-                return try await self.bringThumbnail(key)
-            }
-        openingThumbnails[key] = task
-        return try await SyncError.mapping("open a thumbnail") {
-            try await task.valueUnlessCancelled()
-        }
-    }
-
-    private func bringThumbnail(_ key: AttachmentKey) async throws(SyncError) -> MaterializedFile {
-        let tenant = try opened.enter("open a thumbnail")
-        defer { withExtendedLifetime(tenant) {} }
         while true {
-            guard let row = try await catalog.attachment(key),
-                let (work, tags) = try await catalog.thumbnail(key)
-            else { throw SyncError(.noSuchID, "open a thumbnail", "there is no attachment \(key)") }
-            // It is held in memory, and its size is whatever another client wrote.
-            guard work.size <= ThumbnailFetcher.largest else {
-                throw SyncError(
-                    .unavailable(.tooLarge), "open a thumbnail", "it is too large for a thumbnail",
-                    hint: "open the attachment itself")
+            let tenant = try opened.enter("open a thumbnail")
+            defer { withExtendedLifetime(tenant) {} }
+            guard let row = try await catalog.attachment(key) else {
+                throw SyncError(.noSuchID, "open a thumbnail", "there is no attachment \(key)")
             }
             // A small photo without one of its own, by now.
-            guard let ref = work.ref else {
+            guard let ref = row.thumbnailRef else {
                 return try await materializer.file(key, priority: .visible)
             }
-            let path = thumbnails.path(ref.recordName, type: work.type)
-            var file = MaterializedFile(
-                key: key, path: path, size: Int64(work.size), bytesFetched: 0, requests: 0)
-            if row.thumbnail == .here, try await proves(path, work, tags) { return file }
-            // Only now: one that is here needs no server.
-            let fetcher = try await thumbnailFetcher()
-            guard let result = try await fetchOne(work, fetcher) else { continue }
-            if let reason = result.reason {
-                throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
+            let wish = ThumbnailDesk.Wish(record: ref.recordName, key: key)
+            let ticket = opened.lane.ticket(.visible)
+            let one = await desk.look(wish, ticket, opened.lane.queue) {
+                do throws(SyncError) {
+                    return try await self.bringThumbnail(wish, ticket)
+                } catch {
+                    return ThumbnailFetcher.One(stopped: error)
+                }
             }
-            await desk.note(ThumbnailDesk.Wish(record: ref.recordName, key: key))
-            (file.bytesFetched, file.requests) = (file.size, 1)
-            return file
+            if let file = try await file(one) { return file }
         }
     }
 
-    /// Fetches one thumbnail; nil if somebody else was at it, who is waited for a little.
-    private func fetchOne(
-        _ work: ThumbnailWork, _ fetcher: ThumbnailFetcher
-    ) async throws(SyncError) -> ThumbnailResult? {
-        do throws(SyncError) {
-            if let result = try await fetcher.fetchOne(work) { return result }
-        } catch {
-            _ = try? await note(error)
-            throw error
+    /// The file of a thumbnail that came; nil if one has to look again.
+    private func file(
+        _ one: ThumbnailFetcher.One
+    ) async throws(SyncError) -> MaterializedFile? {
+        if let stopped = one.stopped {
+            // If a restore had it and was cancelled, whoever looks at it has not changed their mind.
+            if stopped.code == .cancelled, !Task.isCancelled { return nil }
+            _ = try? await note(stopped)
+            throw stopped
         }
-        try await SyncError.mapping("wait for a thumbnail") {
-            try await configuration.clock.wait(.milliseconds(50))
+        guard let result = one.result, let ref = result.work.ref else { return nil }
+        // A restore brought it, and notes many at once, later.
+        if !one.isDone { try await catalog.save([result]) }
+        if let reason = result.reason {
+            throw SyncError(.unavailable(reason), "open a thumbnail", reason.help)
         }
-        return nil
+        let size = Int64(result.work.size)
+        return MaterializedFile(
+            key: result.work.key, path: thumbnails.path(ref.recordName, type: result.work.type),
+            size: size, bytesFetched: one.received > 0 ? size : 0,
+            requests: one.received > 0 ? 1 : 0)
+    }
+
+    /// Answers a thumbnail that is here, or brings it, for all who look at it now.
+    private func bringThumbnail(
+        _ wish: ThumbnailDesk.Wish, _ ticket: TransferQueue.Ticket
+    ) async throws(SyncError) -> ThumbnailFetcher.One {
+        let tenant = try opened.enter("open a thumbnail")
+        defer { withExtendedLifetime(tenant) {} }
+        guard let row = try await catalog.attachment(wish.key),
+            let (work, tags) = try await catalog.thumbnail(wish.key), let ref = work.ref,
+            ref.recordName == wish.record
+        else { return ThumbnailFetcher.One() }
+        // It is held in memory, and its size is whatever another client wrote.
+        guard work.size <= ThumbnailFetcher.largest else {
+            throw SyncError(
+                .unavailable(.tooLarge), "open a thumbnail", "it is too large for a thumbnail",
+                hint: "open the attachment itself")
+        }
+        let path = thumbnails.path(ref.recordName, type: work.type)
+        if row.thumbnail == .here, try await proves(path, work, tags) {
+            return ThumbnailFetcher.One(
+                result: ThumbnailResult(work: work, state: .here, tags: tags), isDone: true)
+        }
+        // Only now: one that is here needs no server.
+        return try await thumbnailFetcher().look(work, ref, ticket)
     }
 
     private func proves(

@@ -70,7 +70,7 @@ extension SyncEngine {
         await opened.lane.queue.close()
         for cancel in works.values { cancel() }
         pulling?.cancel()
-        for task in openingThumbnails.values { task.cancel() }
+        desk.cancelAll()
         await materializer.cancelAll()
         for shared in reads.values { await shared.reads?.cancelAll() }
         catalog.close()

@@ -25,7 +25,6 @@ public actor SyncEngine {
     let desk = ThumbnailDesk()
     var pulling: Task<Void, any Error>?
     var reads: [ReadKey: WeakReads] = [:]
-    var openingThumbnails: [AttachmentKey: Task<MaterializedFile, any Error>] = [:]
     /// How to end what is going on, by numbers of its own.
     var works: [Int: @Sendable () -> Void] = [:]
     var workCount = 0

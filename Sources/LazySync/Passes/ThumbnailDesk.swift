@@ -1,86 +1,120 @@
-/// Brings each thumbnail once, however many want it, and sooner if somebody looks at it.
-actor ThumbnailDesk {
-    private var running: [Wish: Running] = [:]
-    private var count = 0
-    /// How many work off what is due, and what was brought meanwhile for those who look.
-    private var runs = 0
-    private var brought: Set<Wish> = []
+internal import SyncPlatform
 
+/// Brings each thumbnail once, however many want it, and sooner if somebody looks at it.
+///
+/// One that is due is brought by the task that works off what is due. One that a person looks at
+/// is brought by a task of its own, which goes on if they change their mind, as others may wait.
+final class ThumbnailDesk: Sendable {
     /// A thumbnail of an attachment: another may have the same record and another key to it.
     struct Wish: Sendable, Hashable {
         let record: String
         let key: AttachmentKey
     }
 
-    /// One that is on its way, and those who wait for it.
-    private struct Running {
-        let number: Int
-        let ticket: TransferQueue.Ticket
-        let task: Task<ThumbnailFetcher.One, Never>
-        var waiting = 0
-        var cancelled = 0
+    typealias One = ThumbnailFetcher.One
+
+    private let state = Locked(State())
+
+    private struct State {
+        var errands: [Wish: Errand] = [:]
+        /// How many work off what is due, and what was brought meanwhile for those who look.
+        var runs = 0
+        var brought: Set<Wish> = []
     }
 
-    /// Brings one, or waits for whoever is at it, who becomes as urgent as this ticket.
-    ///
-    /// It goes on until all who wait have changed their mind.
+    /// One that is on its way, and those who wait for it.
+    private struct Errand {
+        let ticket: TransferQueue.Ticket
+        var task: Task<Void, Never>?
+        var waiting: [AsyncStream<One>.Continuation] = []
+    }
+
+    private enum Turn { case mine, over, others(AsyncStream<One>) }
+
+    /// Brings one that is due, or waits for whoever looks at it and keeps it.
     func bring(
+        _ wish: Wish, _ ticket: TransferQueue.Ticket, _ fetch: () async -> One
+    ) async -> One {
+        while true {
+            switch turn(wish, ticket) {
+            case .over: return One(isDone: true)
+            case .mine:
+                let one = await fetch()
+                finish(wish, one)
+                return one
+            case .others(let stream):
+                // If it was in vain for them, it is still due.
+                let one = await Self.first(of: stream)
+                if one.isDone || Task.isCancelled { return one }
+            }
+        }
+    }
+
+    /// Brings one that a person looks at, or waits for whoever is at it, who becomes as urgent.
+    func look(
         _ wish: Wish, _ ticket: TransferQueue.Ticket, _ queue: TransferQueue,
-        _ fetch: @escaping @Sendable (TransferQueue.Ticket) async -> ThumbnailFetcher.One
-    ) async -> ThumbnailFetcher.One {
-        if ticket.priority == .thumbnail, brought.contains(wish) {
-            return ThumbnailFetcher.One(isDone: true)
+        _ fetch: @escaping @Sendable () async -> One
+    ) async -> One {
+        let (stream, continuation) = AsyncStream<One>.makeStream()
+        let other = state.withLock { state -> TransferQueue.Ticket? in
+            if let errand = state.errands[wish] {
+                state.errands[wish]?.waiting.append(continuation)
+                return errand.ticket
+            }
+            let task = Task { finish(wish, await fetch()) }
+            state.errands[wish] = Errand(ticket: ticket, task: task, waiting: [continuation])
+            return nil
         }
-        var entry = running[wish] ?? begin(wish, ticket, fetch)
-        entry.waiting += 1
-        running[wish] = entry
-        if ticket.priority < entry.ticket.priority {
-            await queue.raise(entry.ticket, to: ticket.priority)
+        if let other, ticket.priority < other.priority {
+            await queue.raise(other, to: ticket.priority)
         }
-        return await withTaskCancellationHandler {
-            await entry.task.value
-        } onCancel: { [number = entry.number] in
-            Task { await self.leave(wish, number) }
-        }
+        return await Self.first(of: stream)
     }
 
     /// Notes that what is due is being worked off, until `end`.
-    func begin() { runs += 1 }
+    func begin() {
+        state.withLock { $0.runs += 1 }
+    }
 
     func end() {
-        runs -= 1
-        if runs == 0 { brought = [] }
-    }
-
-    /// Notes that somebody's look brought one, and that the catalog says so.
-    func note(_ wish: Wish) {
-        if runs > 0 { brought.insert(wish) }
-    }
-
-    private func begin(
-        _ wish: Wish, _ ticket: TransferQueue.Ticket,
-        _ fetch: @escaping @Sendable (TransferQueue.Ticket) async -> ThumbnailFetcher.One
-    ) -> Running {
-        count += 1
-        let number = count
-        let task = Task {
-            let one = await fetch(ticket)
-            end(wish, number)
-            return one
+        state.withLock { state in
+            state.runs -= 1
+            if state.runs == 0 { state.brought = [] }
         }
-        return Running(number: number, ticket: ticket, task: task)
     }
 
-    private func end(_ wish: Wish, _ number: Int) {
-        if running[wish]?.number == number { running[wish] = nil }
+    /// Ends what is being brought for those who look.
+    func cancelAll() {
+        for task in state.withLock({ $0.errands.values.compactMap(\.task) }) { task.cancel() }
     }
 
-    private func leave(_ wish: Wish, _ number: Int) {
-        guard let entry = running[wish], entry.number == number else { return }
-        running[wish]?.cancelled += 1
-        guard entry.cancelled + 1 == entry.waiting else { return }
-        // Whoever wants it from here on begins anew.
-        running[wish] = nil
-        entry.task.cancel()
+    private func turn(_ wish: Wish, _ ticket: TransferQueue.Ticket) -> Turn {
+        state.withLock { state in
+            if state.brought.contains(wish) { return .over }
+            if state.errands[wish] == nil {
+                state.errands[wish] = Errand(ticket: ticket)
+                return .mine
+            }
+            let (stream, continuation) = AsyncStream<One>.makeStream()
+            state.errands[wish]?.waiting.append(continuation)
+            return .others(stream)
+        }
+    }
+
+    private func finish(_ wish: Wish, _ one: One) {
+        let waiting = state.withLock { state in
+            if one.isDone, state.runs > 0 { state.brought.insert(wish) }
+            return state.errands.removeValue(forKey: wish)?.waiting ?? []
+        }
+        for continuation in waiting {
+            continuation.yield(one)
+            continuation.finish()
+        }
+    }
+
+    /// What came, or that the one who waits was cancelled.
+    private static func first(of stream: AsyncStream<One>) async -> One {
+        for await one in stream { return one }
+        return One(stopped: SyncError(.cancelled, "fetch thumbnails", "it was cancelled"))
     }
 }

@@ -25,6 +25,8 @@ struct ThumbnailFetcher {
     /// The largest thumbnail that is fetched at all, in bytes.
     static let largest: UInt64 = 16 << 20
     private static let batch = 1_024
+    /// Thumbnails that one task brings: a task costs as much as a part of one.
+    private static let turns = 8
 
     /// What a run brought.
     struct Outcome: Sendable {
@@ -47,57 +49,6 @@ struct ThumbnailFetcher {
         }
     }
 
-    /// Fetches one that a person asks for, due or not, and keeps it; nil if somebody else is fetching
-    /// it, or its attachment has another one by now.
-    func fetchOne(_ work: ThumbnailWork) async throws(SyncError) -> ThumbnailResult? {
-        let held = try SyncError.mapping("fetch a thumbnail") {
-            try work.ref.map { try locks.tryLock($0.recordName) } ?? nil
-        }
-        guard work.ref == nil || held != nil else { return nil }
-        defer { withExtendedLifetime(held) {} }
-        changed(work.key, .pending)
-        do throws(SyncError) {
-            let result = try await fetchAndKeep(work)
-            // Whatever it is now, it is not on its way any more.
-            if result == nil { changed(work.key, .remote) }
-            return result
-        } catch {
-            changed(work.key, Self.state(after: error))
-            throw error
-        }
-    }
-
-    private static func state(after error: SyncError) -> BlobState {
-        if case .unavailable(let reason) = error.code { .unavailable(reason) } else { .remote }
-    }
-
-    private func fetchAndKeep(
-        _ work: ThumbnailWork
-    ) async throws(SyncError) -> ThumbnailResult? {
-        let one = await fetch(work, .visible, writes: false)
-        if let stopped = one.stopped { throw stopped }
-        guard let result = one.result else { return nil }
-        guard result.state == .here, work.ref != nil, !one.isWritten else {
-            try await catalog.save([result])
-            changed(work.key, Self.state(of: result))
-            return result
-        }
-        while true {
-            switch try await room.keep(result, one.bytes) {
-            case .kept(let letGo):
-                for key in letGo { changed(key, .remote) }
-                changed(work.key, .here)
-                return result
-            case .changed: return nil
-            case .noRoom(let error): throw error
-            case .notNow:
-                try await SyncError.mapping("keep a thumbnail") {
-                    try await fetcher.clock.wait(.milliseconds(50))
-                }
-            }
-        }
-    }
-
     /// What became of one.
     struct One: Sendable {
         var result: ThumbnailResult?
@@ -107,23 +58,13 @@ struct ThumbnailFetcher {
         var isWritten = false
         var received = 0
         var stopped: SyncError?
-        /// Whether it came meanwhile, since somebody looked at it.
+        /// Whether the catalog says so already, since somebody looked at it.
         var isDone = false
     }
 
     private func fetchDue() async throws -> Outcome {
-        await desk.begin()
-        do {
-            let outcome = try await fetchBatches()
-            await desk.end()
-            return outcome
-        } catch {
-            await desk.end()
-            throw error
-        }
-    }
-
-    private func fetchBatches() async throws -> Outcome {
+        desk.begin()
+        defer { desk.end() }
         var outcome = Outcome()
         var last: ThumbnailWork?
         while outcome.stopped == nil {
@@ -146,39 +87,69 @@ struct ThumbnailFetcher {
         return outcome
     }
 
+    /// Fetches a batch: each of some tasks brings several, always the newest that is left.
     private func fetch(
         _ work: [ThumbnailWork], _ outcome: inout Outcome
     ) async -> [ThumbnailResult] {
-        var results: [ThumbnailResult] = []
-        var rest = work[...]
-        await withTaskGroup(of: One.self) { group in
+        let batch = Locked(Batch(rest: work[...], outcome: outcome))
+        await withTaskGroup(of: Void.self) { group in
+            var begun = 0
             var underWay = 0
-            while true {
+            repeat {
+                progress(batch.withLock { $0.outcome.done })
                 // Not many more than may send: what waits there no longer goes in its order.
                 let slots = await lane.queue.slots(of: .thumbnail)
-                while underWay < max(slots, Self.fewest), outcome.stopped == nil, !Task.isCancelled,
-                    let next = rest.popFirst()
+                while underWay < max(slots, Self.fewest), batch.withLock({ $0.hasMore }),
+                    !Task.isCancelled
                 {
-                    group.addTask { await bring(next) }
+                    // The first answers say whether more may send at once.
+                    let turns = begun < Self.fewest ? 1 : Self.turns
+                    group.addTask { await bring(batch, turns) }
+                    begun += 1
                     underWay += 1
                 }
-                guard let one = await group.next() else { return }
                 underWay -= 1
-                outcome.bytes += Int64(one.received)
-                if let result = one.result { results.append(result) }
-                if one.result != nil || one.isDone { outcome.done += 1 }
-                if let stopped = one.stopped { outcome.stopped = outcome.stopped ?? stopped }
-                progress(outcome.done)
-            }
+            } while await group.next() != nil
         }
-        return results
+        return batch.withLock { batch in
+            outcome = batch.outcome
+            return batch.results
+        }
     }
 
-    /// Fetches one that was admitted, and writes it; one that somebody looks at is theirs to keep.
+    /// What is left of a batch, and what came of it.
+    private struct Batch {
+        var rest: ArraySlice<ThumbnailWork>
+        var outcome: Outcome
+        var results: [ThumbnailResult] = []
+
+        var hasMore: Bool { !rest.isEmpty && outcome.stopped == nil }
+
+        mutating func add(_ one: One) {
+            outcome.bytes += Int64(one.received)
+            if let result = one.result, !one.isDone { results.append(result) }
+            if one.result != nil || one.isDone { outcome.done += 1 }
+            if let stopped = one.stopped { outcome.stopped = outcome.stopped ?? stopped }
+        }
+    }
+
+    private func bring(_ batch: Locked<Batch>, _ turns: Int) async {
+        for _ in 0..<turns where !Task.isCancelled {
+            let next = batch.withLock { $0.hasMore ? $0.rest.popFirst() : nil }
+            guard let next else { return }
+            let one = await bring(next)
+            batch.withLock { $0.add(one) }
+        }
+    }
+
+    /// Fetches one that was admitted, and writes it, unless somebody looks at it.
     private func bring(_ work: ThumbnailWork) async -> One {
-        let one = await fetch(work, .thumbnail, writes: true)
-        let isTheirs = work.ref != nil && one.result?.state == .here && !one.isWritten
-        return isTheirs ? One(isDone: true) : one
+        guard let ref = work.ref else { return await fetchWhole(work) }
+        let wish = ThumbnailDesk.Wish(record: ref.recordName, key: work.key)
+        let ticket = lane.ticket(.thumbnail)
+        return await desk.bring(wish, ticket) {
+            write(await fetch(work, ref, ticket), store.path(ref.recordName, type: work.type))
+        }
     }
 
     private func write(_ one: One, _ path: String) -> One {
@@ -196,20 +167,9 @@ struct ThumbnailFetcher {
         }
     }
 
-    /// Fetches one, or waits for who is at it; only whoever begins it may write it.
-    private func fetch(
-        _ work: ThumbnailWork, _ priority: TransferQueue.Priority, writes: Bool
-    ) async -> One {
-        guard let ref = work.ref else { return await fetchWhole(work) }
-        let wish = ThumbnailDesk.Wish(record: ref.recordName, key: work.key)
-        return await desk.bring(wish, lane.ticket(priority), lane.queue) { ticket in
-            let one = await fetch(work, ref, ticket)
-            return writes ? write(one, store.path(ref.recordName, type: work.type)) : one
-        }
-    }
-
+    /// Fetches one, and verifies it.
     @concurrent
-    private func fetch(
+    func fetch(
         _ work: ThumbnailWork, _ ref: CloudBlobRef, _ ticket: TransferQueue.Ticket
     ) async -> One {
         do {
@@ -262,7 +222,7 @@ struct ThumbnailFetcher {
         ThumbnailResult(work: work, state: .failed, tags: [], reason: reason)
     }
 
-    private static func state(of result: ThumbnailResult) -> BlobState {
+    static func state(of result: ThumbnailResult) -> BlobState {
         switch result.state {
         case .here: .here
         case .addressInvalid: .unavailable(.addressInvalid)

@@ -243,6 +243,52 @@ import Testing
             #expect(home.blobRequests.count == 1)
         }
     }
+
+    @Test func `who stops looking at a thumbnail takes it from nobody else`() async throws {
+        let account = TestAccount()
+        let item = account.add("A photo", .photo("a.jpg"))
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.enter()
+            _ = try await engine.restore(thumbnails: false)
+            let gate = FaultGate()
+            home.server.faults.add(.get("/v1/blobs/"), times: 1, .hold(gate))
+            let first = Task { try await engine.thumbnail(item.key()) }
+            try await gate.reached()
+            // The restore comes to it and waits for the one who looks.
+            let restore = Task { try await engine.restore() }
+            let second = Task { try await engine.thumbnail(item.key()) }
+            first.cancel()
+            let failure = await #expect(throws: SyncError.self) { try await first.value }
+            #expect(failure?.code == .cancelled)
+            gate.open()
+            #expect(try await second.value.size == 3_000)
+            #expect(try await restore.value.thumbnailsHere == 1)
+            #expect(home.blobRequests.count == 1)
+        }
+    }
+
+    @Test func `a thumbnail that a cancelled restore was fetching still comes to who looks at it`()
+        async throws
+    {
+        let account = TestAccount()
+        let item = account.add("A photo", .photo("a.jpg"))
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.enter()
+            _ = try await engine.restore(thumbnails: false)
+            let gate = FaultGate()
+            home.server.faults.add(.get("/v1/blobs/"), times: 1, .hold(gate))
+            let restore = Task { try await engine.restore() }
+            try await gate.reached()
+            let looking = Task { try await engine.thumbnail(item.key()) }
+            restore.cancel()
+            _ = await #expect(throws: SyncError.self) { try await restore.value }
+            #expect(try await looking.value.size == 3_000)
+            gate.open()
+            #expect(try await engine.explain(item.key()).attachment.thumbnail == .here)
+        }
+    }
 }
 
 /// Tasks that open one file at once; each is known to wait when it was told of the progress.
