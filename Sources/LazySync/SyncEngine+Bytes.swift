@@ -145,7 +145,7 @@ extension SyncEngine {
             account: opened.scope.account, keys: try await opened.keys(), catalog: catalog,
             store: thumbnails, locks: TransferLocks(opened.places), room: materializer.room,
             fetcher: SmallBlob(remote: remote, policy: policy, clock: configuration.clock),
-            lane: opened.lane, desk: desk,
+            lane: opened.lane, desk: desk, looks: looks,
             materialize: { [materializer] key throws(SyncError) in
                 try await materializer.file(key, handsOut: false, priority: .thumbnail)
             },
@@ -163,6 +163,7 @@ extension SyncEngine {
             guard let ref = row.thumbnailRef else {
                 return try await materializer.file(key, priority: .visible)
             }
+            looks.note(row.row)
             let wish = ThumbnailDesk.Wish(record: ref.recordName, key: key)
             let ticket = opened.lane.ticket(.visible)
             let one = await desk.look(wish, ticket, opened.lane.queue) {

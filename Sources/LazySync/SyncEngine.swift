@@ -23,6 +23,7 @@ public actor SyncEngine {
     nonisolated let broadcast: Broadcast
     nonisolated let schedule: RetrySchedule
     let desk = ThumbnailDesk()
+    let looks = RecentLooks()
     var pulling: Task<Void, any Error>?
     var reads: [ReadKey: WeakReads] = [:]
     /// How to end what is going on, by numbers of its own.

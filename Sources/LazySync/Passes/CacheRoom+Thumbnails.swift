@@ -18,12 +18,14 @@ extension CacheRoom {
     ///
     /// What does not fit is not due any more: it comes when somebody asks for it, or when the limit
     /// is raised. The caller has the thumbnails' lock.
-    func admit(_ work: [ThumbnailWork]) async throws(SyncError) -> ThumbnailAdmission {
+    func admit(
+        _ work: [ThumbnailWork], looks: RecentLooks
+    ) async throws(SyncError) -> ThumbnailAdmission {
         await Purge(catalog: catalog, places: places).notice(makesFolders: true)
         return try await catalog.write("make room for thumbnails") { connection in
             var admission = ThumbnailAdmission()
             let wanted = work.reduce(0) { $0 + Self.cost($1) }
-            var budget = try ThumbnailBudget(connection, self, wanted: wanted)
+            var budget = try ThumbnailBudget(connection, self, wanted: wanted, looks: looks)
             for work in work {
                 let answer =
                     work.ref == nil ? try budget.take(photo: work) : try budget.take(work)
@@ -55,12 +57,13 @@ extension CacheRoom {
         case noRoom(SyncError)
     }
 
-    /// Keeps a thumbnail that a person asked for; the oldest ones make room.
+    /// Keeps a thumbnail that a person asked for; the oldest ones make room, and those that were
+    /// looked at lately only if nothing else can.
     ///
     /// There is `noRoom` with `tooLarge` if it is larger than all of their share, with `diskFull` if
     /// nothing can go: not thrown in the transaction, since what went has to be noted.
     func keep(
-        _ result: ThumbnailResult, _ bytes: [UInt8]
+        _ result: ThumbnailResult, _ bytes: [UInt8], looks: RecentLooks
     ) async throws(SyncError) -> Keeping {
         let work = result.work
         return try await catalog.write("keep a thumbnail") { connection in
@@ -73,7 +76,7 @@ extension CacheRoom {
             if now.state != .here {
                 let cost = Self.cost(work)
                 var budget = try ThumbnailBudget(
-                    connection, self, wanted: cost, sparing: work.row)
+                    connection, self, wanted: cost, looks: looks, sparing: work.row)
                 let answer = try budget.take(work, isWanted: true)
                 guard answer == .fits else {
                     if try TransferLocks(places).held().promised > 0 { return .notNow }

@@ -3,8 +3,8 @@ internal import SyncPlatform
 /// What thumbnails may take at this moment, inside one transaction: their share of the limit, what
 /// is left of the whole limit and of the disk, and what makes room.
 ///
-/// The oldest thumbnails make room for newer ones, and for one that a person asks for; originals do
-/// for all of them, as far as they may go.
+/// The oldest thumbnails make room for newer ones, and for one that a person asks for, and last those
+/// that somebody looked at lately; originals do for all of them, as far as they may go.
 struct ThumbnailBudget {
     /// How a thumbnail stands to the room that there is.
     enum Answer { case fits, doesNotFit, diskFull }
@@ -22,7 +22,10 @@ struct ThumbnailBudget {
     private let spared: Int64?
     private var taken: Int64
     private var photos: Int64 = 0
+    /// What somebody looked at lately, by when.
+    private let looks: [Int64: Int]
     private var oldest: [KeptThumbnail] = []
+    private var lookedAt: [KeptThumbnail] = []
     private var last: KeptThumbnail?
     /// The thumbnails that went.
     private(set) var gone: [AttachmentKey] = []
@@ -31,7 +34,8 @@ struct ThumbnailBudget {
 
     /// Looks at what there is; `wanted` is the most that will be asked for.
     init(
-        _ connection: Connection, _ room: CacheRoom, wanted: Int64, sparing row: Int64? = nil
+        _ connection: Connection, _ room: CacheRoom, wanted: Int64, looks: RecentLooks,
+        sparing row: Int64? = nil
     ) throws {
         self.connection = connection
         store = ThumbnailStore(folder: room.places.thumbnails)
@@ -40,6 +44,7 @@ struct ThumbnailBudget {
         share = limit.thumbnails
         taken = use.thumbnails
         spared = row
+        self.looks = looks.turns
         let limitLeft = limit.bytes - use.originals - use.thumbnails
         let diskLeft = use.free - limit.keptFree
         let lacking = wanted - min(limitLeft, diskLeft)
@@ -78,46 +83,68 @@ struct ThumbnailBudget {
     private mutating func couldLetGo(
         _ excess: Int64, olderThan work: ThumbnailWork?
     ) throws -> Bool {
-        try count(atLeast: excess, olderThan: work) != nil
+        try thoseToGo(atLeast: excess, olderThan: work) != nil
     }
 
     /// Removes the oldest thumbnails; none if that could not be enough.
     private mutating func letGo(
         _ excess: Int64, olderThan work: ThumbnailWork?
     ) throws -> Bool {
-        guard let count = try count(atLeast: excess, olderThan: work) else { return false }
-        guard count > 0 else { return true }
+        guard let leaving = try thoseToGo(atLeast: excess, olderThan: work) else { return false }
+        guard !leaving.isEmpty else { return true }
         let before = taken
-        for thumbnail in oldest.prefix(count) {
+        for thumbnail in leaving {
             // One that cannot be removed now stays on the account.
             guard let key = try connection.letGo(thumbnail, in: store) else { continue }
             gone.append(key)
             taken -= thumbnail.cost
         }
-        oldest.removeFirst(count)
+        let rows = Set(leaving.map(\.row))
+        oldest.removeAll { rows.contains($0.row) }
+        lookedAt.removeAll { rows.contains($0.row) }
         return before - taken >= excess
     }
 
-    /// How many of the oldest have to go; nil if all that may are not enough.
-    private mutating func count(
+    /// Those that have to go, the oldest first, and last what somebody looked at lately; nil if all
+    /// that may are not enough.
+    private mutating func thoseToGo(
         atLeast excess: Int64, olderThan work: ThumbnailWork?
-    ) throws -> Int? {
-        var count = 0
+    ) throws -> [KeptThumbnail]? {
+        var leaving: [KeptThumbnail] = []
         var freed: Int64 = 0
-        while freed < excess {
-            if count == oldest.count {
-                let page = try connection.oldestThumbnails(after: last, limit: Self.page)
-                guard let end = page.last else { return nil }
-                last = end
-                oldest += page.filter { $0.row != spared }
-                continue
-            }
-            let next = oldest[count]
-            if let work, (next.createdAt, next.row) >= (work.createdAt, work.row) { return nil }
-            freed += next.cost
-            count += 1
+        func mayGo(_ one: KeptThumbnail) -> Bool {
+            guard let work else { return true }
+            return (one.createdAt, one.row) < (work.createdAt, work.row)
         }
-        return count
+        while freed < excess {
+            if leaving.count == oldest.count, try !readPage() { break }
+            guard leaving.count < oldest.count else { continue }
+            let next = oldest[leaving.count]
+            guard mayGo(next) else { break }
+            freed += next.cost
+            leaving.append(next)
+        }
+        for next in lookedAt where freed < excess && mayGo(next) {
+            freed += next.cost
+            leaving.append(next)
+        }
+        return freed >= excess ? leaving : nil
+    }
+
+    /// Reads more of the oldest; false if there are no more.
+    private mutating func readPage() throws -> Bool {
+        let page = try connection.oldestThumbnails(after: last, limit: Self.page)
+        guard let end = page.last else { return false }
+        last = end
+        for thumbnail in page where thumbnail.row != spared {
+            if looks[thumbnail.row] == nil {
+                oldest.append(thumbnail)
+            } else {
+                lookedAt.append(thumbnail)
+            }
+        }
+        lookedAt.sort { looks[$0.row, default: 0] < looks[$1.row, default: 0] }
+        return true
     }
 }
 

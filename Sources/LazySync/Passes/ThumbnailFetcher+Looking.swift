@@ -46,7 +46,7 @@ extension ThumbnailFetcher {
     /// Keeps what came; false if its attachment has another one by now.
     private func keep(_ result: ThumbnailResult, _ bytes: [UInt8]) async throws(SyncError) -> Bool {
         while true {
-            switch try await room.keep(result, bytes) {
+            switch try await room.keep(result, bytes, looks: looks) {
             case .kept(let letGo):
                 for key in letGo { changed(key, .remote) }
                 return true

@@ -14,6 +14,7 @@ struct ThumbnailFetcher {
     let fetcher: SmallBlob
     let lane: QueuedRemote.Lane
     let desk: ThumbnailDesk
+    let looks: RecentLooks
     /// Brings a whole photo that has no thumbnail of its own.
     let materialize: @Sendable (AttachmentKey) async throws(SyncError) -> MaterializedFile
     var changed: @Sendable (AttachmentKey, BlobState) -> Void = { _, _ in }
@@ -71,7 +72,7 @@ struct ThumbnailFetcher {
             let work = try await catalog.dueThumbnails(after: last, limit: Self.batch)
             guard !work.isEmpty else { break }
             last = work.last
-            let admission = try await room.admit(work)
+            let admission = try await room.admit(work, looks: looks)
             for key in admission.remote { changed(key, .remote) }
             outcome.done += admission.refused
             let results = await fetch(admission.admitted, &outcome)

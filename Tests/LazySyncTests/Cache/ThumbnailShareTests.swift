@@ -109,9 +109,48 @@ import Testing
             #expect(file.size == Int64(Photos.size) && file.requests == 1)
             #expect(try await photos.here() == [0, 5, 6, 7])
             #expect(try photos.onDisk() == 4 * Photos.cost)
-            // As the oldest it is the next to go.
-            _ = try await photos.engine.thumbnail(photos.items[4].key())
-            #expect(try await photos.here() == [4, 5, 6, 7])
+        }
+    }
+
+    @Test func `those that a person looks at do not push each other out`() async throws {
+        try await withPhotos(12) { photos in
+            try await photos.limit(thumbnails: 4)
+            _ = try await photos.restore()
+            let asked = photos.home.blobRequests.count
+            // Back and forth in an old part of the list.
+            for number in [0, 1, 2, 0, 1, 2, 1] {
+                _ = try await photos.engine.thumbnail(photos.items[number].key())
+            }
+            #expect(photos.home.blobRequests.count == asked + 3, "each came once")
+            #expect(try await photos.here() == [0, 1, 2, 11])
+            // When nothing else is left, the one goes that was looked at least recently.
+            for number in [3, 4] {
+                _ = try await photos.engine.thumbnail(photos.items[number].key())
+            }
+            #expect(try await photos.here() == [1, 2, 3, 4])
+            #expect(try photos.onDisk() == 4 * Photos.cost)
+            _ = try await photos.engine.thumbnail(photos.items[2].key())
+            _ = try await photos.engine.thumbnail(photos.items[5].key())
+            #expect(try await photos.here() == [2, 3, 4, 5])
+        }
+    }
+
+    @Test func `newer ones push out what somebody looked at last of all`() async throws {
+        try await withPhotos(6) { photos in
+            try await photos.limit(thumbnails: 4)
+            _ = try await photos.restore()
+            _ = try await photos.engine.thumbnail(photos.items[0].key())
+            #expect(try await photos.here() == [0, 3, 4, 5])
+            let account = known(photos.home.account)
+            var late: [TestItem] = []
+            for (count, here) in [(2, [0, 5, 6, 7]), (2, [0, 7, 8, 9]), (4, [10, 11, 12, 13])] {
+                for _ in 0..<count {
+                    late.append(account.add("Late", .photo("late.jpg", thumb: Photos.size)))
+                }
+                account.push()
+                #expect(try await photos.restore().report.isComplete)
+                #expect(try await photos.here(late) == here)
+            }
         }
     }
 
