@@ -181,11 +181,8 @@ extension SyncEngine {
                 address: row.address, isHere: row.blob?.mark != nil,
                 hasFailed: row.blob?.evidence.lastAttempt != nil,
                 isLocked: held.contains(record), failure: row.blob?.reason, condition: condition)
-            // A small photo that is its own thumbnail is here only as long as its bytes are.
-            let isGone =
-                row.thumbnail == .here && row.thumbnailRef == nil && row.blob?.mark == nil
             let thumbnail = BlobState.of(
-                thumbnail: isGone ? .notEager : row.thumbnail,
+                thumbnail: row.shownThumbnail,
                 isLocked: (row.thumbnail == .due && held.thumbnails)
                     || held.contains(row.thumbnailRef?.recordName ?? record),
                 failure: row.thumbnailFailure, condition: condition)

@@ -19,6 +19,20 @@ struct AttachmentRow: Sendable {
     /// What happened to its bytes so far.
     var blob: BlobRecord?
 
+    /// The state of its thumbnail as it is to be shown.
+    ///
+    /// A small photo that is its own thumbnail is here just as long as its bytes are, whichever of
+    /// the attachments of its record brought them or was there when they went.
+    var shownThumbnail: ThumbnailState {
+        guard thumbnailRef == nil else { return thumbnail }
+        switch thumbnail {
+        case .here, .due, .failed, .notEager:
+            if blob?.mark != nil { return .here }
+            return thumbnail == .here ? .notEager : thumbnail
+        case .none, .addressAbsent, .addressInvalid: return thumbnail
+        }
+    }
+
     /// Reads the columns that all lists have in common.
     init(_ statement: Statement) throws {
         guard let item = EntryID(bytes: statement.blob(1).span),
