@@ -265,20 +265,22 @@ final class TestAccount {
         return .text(ref.description)
     }
 
-    /// An original's address for a copy of its attachment: the same blob, its key wrapped anew.
-    func rewrap(_ ref: TestItem.Ref, from old: AttachmentKey, to new: AttachmentKey) -> TestItem.Ref
-    {
+    /// An address for a copy of its attachment: the same blob, its key wrapped anew.
+    func rewrap(
+        _ ref: TestItem.Ref, from old: AttachmentKey, to new: AttachmentKey,
+        as role: BlobRole = .original
+    ) -> TestItem.Ref {
         guard case .text(let text) = ref else { preconditionFailure("no address") }
         let address = known(CloudBlobRef(text))
         var opener = RefOpener(keys: keys, account: id)
         var key = [UInt8](repeating: 0, count: 32)
         var span = key.mutableSpan
         let isOpen = opener.unwrap(
-            address.packed.span, entry: old.item, attachment: old.id, role: .original, into: &span)
+            address.packed.span, entry: old.item, attachment: old.id, role: role, into: &span)
         precondition(isOpen)
         return wrap(
             key, Array(address.packed[CloudBlobRef.nonceRange]),
-            known(RecordName(address.recordName)), new.item, new.id, .original)
+            known(RecordName(address.recordName)), new.item, new.id, role)
     }
 }
 

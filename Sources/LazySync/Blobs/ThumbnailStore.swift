@@ -63,6 +63,11 @@ struct ThumbnailStore: Sendable {
         }
     }
 
+    /// Whether there is a file of a record's thumbnail, under whichever extension.
+    func holds(_ record: String) -> Bool {
+        ([""] + Self.suffixes.values).contains { !FileSystem.isGone(path(record) + $0) }
+    }
+
     private func create(_ path: String) throws(FileError) -> File {
         try File(path, for: .create)
     }

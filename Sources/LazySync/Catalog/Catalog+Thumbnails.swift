@@ -179,6 +179,25 @@ extension Connection {
         return found
     }
 
+    /// Which of these records are of thumbnails that are here or due, of whichever attachment.
+    func namedThumbnails(of records: Set<String>) throws -> Set<String> {
+        var named: Set<String> = []
+        func note(_ record: String?) {
+            if let record, records.contains(record) { named.insert(record) }
+        }
+        var here = try oldestThumbnails(after: nil, limit: 1_000)
+        while let last = here.last {
+            for thumbnail in here { note(thumbnail.ref.recordName) }
+            here = try oldestThumbnails(after: last, limit: 1_000)
+        }
+        var due = try thumbnails(.due, after: nil, limit: 1_000)
+        while let last = due.last {
+            for work in due { note(work.ref?.recordName) }
+            due = try thumbnails(.due, after: last, limit: 1_000)
+        }
+        return named
+    }
+
     /// The highest row of all attachments.
     func lastAttachment() throws -> Int64 {
         let query = try prepare(.lastAttachment)

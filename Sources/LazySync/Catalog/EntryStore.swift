@@ -196,7 +196,9 @@ struct EntryStore {
     }
 
     private func dropThumbnail(of old: KnownAttachment) throws {
-        guard let ref = old.thumbnailRef, old.thumbnail == .here else { return }
+        guard let ref = old.thumbnailRef else { return }
+        // Who was killed among those that are due may have left its file.
+        guard old.thumbnail == .here || old.thumbnail == .due else { return }
         try connection.drop(ref.recordName)
     }
 

@@ -2,7 +2,8 @@ internal import SyncPlatform
 
 /// Removes the cached bytes of records that no attachment names any more.
 ///
-/// What is being fetched, or cannot be removed now, waits for the next run.
+/// What is being fetched, or cannot be removed now, waits for the next run. What was dropped and is
+/// named again, or by another attachment, stays.
 struct Sweep {
     let catalog: Catalog
     let places: AccountPlaces
@@ -17,23 +18,32 @@ struct Sweep {
             last = end
             // In the transaction: nobody can ask for one of them again between the look and the end.
             try await catalog.write("remove dropped bytes") { connection in
-                for record in dropped
-                where try connection.blobRecord(record) != nil || remove(record) {
-                    try connection.clearDropped(record)
+                let store = ThumbnailStore(folder: places.thumbnails)
+                let found = Set(dropped.filter(store.holds))
+                // Rarely any: it walks over all that are here or due.
+                let named = found.isEmpty ? [] : try connection.namedThumbnails(of: found)
+                for record in dropped {
+                    let isWanted = try connection.blobRecord(record) != nil
+                    let isNamed = named.contains(record)
+                    let isThumbnail = found.contains(record) && !isNamed
+                    if remove(record, original: !isWanted, thumbnail: isThumbnail) {
+                        try connection.clearDropped(record)
+                    }
                 }
             }
         }
     }
 
-    /// Whether the record has no file any more.
-    private func remove(_ record: String) -> Bool {
+    /// Whether the record has no file any more of those that are to go.
+    private func remove(_ record: String, original: Bool, thumbnail: Bool) -> Bool {
+        guard original || thumbnail else { return true }
         do throws(FileError) {
             guard let held = try TransferLocks(places).tryLock(record),
                 let alone = try BlobUses(places).tryAlone(record)
             else { return false }
             defer { withExtendedLifetime((held, alone)) {} }
-            try BlobPlace(record: record, under: places.blobs).remove()
-            try ThumbnailStore(folder: places.thumbnails).remove(record)
+            if original { try BlobPlace(record: record, under: places.blobs).remove() }
+            if thumbnail { try ThumbnailStore(folder: places.thumbnails).remove(record) }
             return true
         } catch {
             return false

@@ -84,4 +84,103 @@ import Testing
             try await expect(.here, engine, keys)
         }
     }
+
+    // MARK: What was dropped
+
+    private func thumbnailFiles(_ home: TestHome) throws -> Int {
+        let folder = try home.accountPlaces.thumbnails
+        let names = FileManager.default.enumerator(atPath: folder)?.allObjects ?? []
+        return names.filter { "\($0)".hasSuffix(".jpg") }.count
+    }
+
+    @Test func `a thumbnail that another attachment still has stays when one changes`() async throws
+    {
+        let account = TestAccount()
+        let item = account.add("One", .photo("a.jpg"))
+        var twin = account.add("Other", .photo("b.jpg"))
+        twin = account.change(twin.id) { twin in
+            var thumb = known(item.attachments[0].thumb)
+            thumb.ref = account.rewrap(thumb.ref, from: item.key(), to: twin.key(), as: .thumbnail)
+            twin.attachments[0].thumb = thumb
+        }
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.enter()
+            #expect(try await engine.restore().thumbnailsHere == 2)
+            #expect(try thumbnailFiles(home) == 1)
+            account.change(item.id) {
+                $0.attachments[0] = account.attach(
+                    .photo("c.jpg", thumb: 500), to: item.id, id: item.attachments[0].id)
+            }
+            account.push()
+            #expect(try await engine.restore().thumbnailsHere == 2)
+            #expect(try thumbnailFiles(home) == 2)
+            #expect(try await engine.thumbnail(twin.key()).requests == 0)
+            #expect(try home.number("SELECT count(*) FROM dropped") == 0)
+            // With the last one that has it, it goes.
+            account.remove(twin.id)
+            account.push()
+            _ = try await engine.restore()
+            #expect(try thumbnailFiles(home) == 1)
+        }
+    }
+
+    @Test func `a thumbnail that was dropped while somebody used it, and came again, stays`()
+        async throws
+    {
+        let account = TestAccount()
+        let item = account.add("Photo", .photo("a.jpg"))
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.enter()
+            _ = try await engine.restore()
+            let record = known(item.thumbRecord())
+            let old = item.attachments
+            var held = try TransferLocks(home.accountPlaces).tryLock(record)
+            #expect(held != nil)
+            account.change(item.id) {
+                $0.attachments[0] = account.attach(
+                    .photo("b.jpg", thumb: 500), to: item.id, id: item.attachments[0].id)
+            }
+            account.push()
+            _ = try await engine.restore()
+            #expect(try home.number("SELECT count(*) FROM dropped") == 1)
+            // What it was before, by another device.
+            account.change(item.id) { $0.attachments = old }
+            account.push()
+            #expect(try await engine.restore().thumbnailsHere == 1)
+            #expect(try home.number("SELECT count(*) FROM dropped") > 0)
+            withExtendedLifetime(held) {}
+            held = nil
+            #expect(try await engine.restore().isComplete)
+            #expect(try thumbnailFiles(home) == 1)
+            #expect(try await engine.thumbnail(item.key()).requests == 0)
+            #expect(try home.number("SELECT count(*) FROM dropped") == 0)
+        }
+    }
+
+    @Test func `the file of a thumbnail that was not noted goes when its item changes`()
+        async throws
+    {
+        let account = TestAccount()
+        let item = account.add("Photo", .photo("a.jpg"))
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.enter()
+            _ = try await engine.restore(thumbnails: false)
+            // As a process leaves it that is killed before the end of its batch.
+            let record = known(item.thumbRecord())
+            let store = ThumbnailStore(folder: try home.accountPlaces.thumbnails)
+            let content = known(account.contents[record])
+            try home.accountPlaces.makeCacheFolders()
+            try store.write(content.span, to: store.path(record, type: "image/jpeg"))
+            account.change(item.id) {
+                $0.attachments[0] = account.attach(
+                    .photo("b.jpg", thumb: 500), to: item.id, id: item.attachments[0].id)
+            }
+            account.push()
+            #expect(try await engine.restore().thumbnailsHere == 1)
+            #expect(try thumbnailFiles(home) == 1)
+        }
+    }
 }
