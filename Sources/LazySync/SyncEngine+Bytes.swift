@@ -57,19 +57,29 @@ extension SyncEngine {
 
     /// Copies verified bytes to a folder, under a safe form of their own name, or to a new file.
     ///
-    /// Never over another file.
+    /// Never over another file. What the cache has no room for is copied while it comes.
     public func save(
         _ key: AttachmentKey, to destination: String
     ) async throws(SyncError) -> String {
-        try SyncError.mapping("save \(key.id)") { try SaveName.check(destination) }
-        let file = try await materialize(key)
+        try requireOpen("save \(key.id)")
         guard let row = try await catalog.attachment(key) else {
             throw SyncError(.noSuchID, "save", "there is no attachment \(key)")
         }
-        return try await unlessLoggedOut { () async throws(SyncError) in
-            try await SyncError.mapping("save \(key.id)") {
-                try await Blocking.run {
-                    try SaveName.copy(file.path, as: row.name, to: destination)
+        return try await SyncError.mapping("save \(key.id)") {
+            try SaveName.check(destination)
+            while true {
+                let path = try SaveName.path(for: row.name, in: destination)
+                let new = try NewFile(path)
+                let file = new.file
+                _ = try await self.stream(key) { try file.append($0) }
+                do {
+                    try new.publish()
+                    return path
+                } catch let error as FileError {
+                    // Somebody else took the name meanwhile; in a folder there are others.
+                    guard error.code == .exists, path != destination else {
+                        throw SaveName.refusal(error, path)
+                    }
                 }
             }
         }

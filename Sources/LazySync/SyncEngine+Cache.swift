@@ -6,6 +6,8 @@ extension SyncEngine {
     public func cacheUse() async throws(SyncError) -> CacheUse {
         try requireOpen("look at the cache")
         await noticePurge()
+        // On a disk that takes no note the figures are those that were noted last.
+        try? await materializer.room.settleAll()
         let tallies = try await catalog.tallies()
         let chosen = try await catalog.cacheLimit()
         let limit = try SyncError.mapping("look at the cache") {

@@ -1,41 +1,30 @@
 internal import SyncPlatform
 
-/// Copies a cached file to where a person wants it, under its own name made safe.
+/// Where a file goes that a person wants, under its own name made safe.
 enum SaveName {
     /// Longest name that common file systems take, in bytes.
     private static let longest = 255
 
-    /// Copies to a folder under a safe and unique name, or to a file that is not there yet.
+    /// Where a file is to go: under a safe and free name in a folder, or to a file that is not there
+    /// yet.
     ///
-    /// Answers the path. Never over another file.
-    static func copy(
-        _ source: String, as name: String, to destination: String
-    ) throws -> String {
-        let file = try File(source, for: .read)
-        guard try isFolder(destination) else {
-            do {
-                try FileSystem.copy(file, to: destination)
-            } catch {
-                throw refusal(error, destination)
-            }
-            return destination
-        }
+    /// Somebody may take the name before it is used: in a folder another one is asked for then.
+    static func path(for name: String, in destination: String) throws -> String {
+        guard try isFolder(destination) else { return destination }
         let folder = destination.hasSuffix("/") ? String(destination.dropLast()) : destination
         let safe = safe(name)
         for number in 1...10_000 {
             let path = folder + "/" + (number == 1 ? safe : numbered(safe, number))
-            do {
-                try FileSystem.copy(file, to: path)
-                return path
-            } catch {
-                if error.code != .exists { throw refusal(error, folder) }
-            }
+            if try FileSystem.facts(path) == nil { return path }
         }
         throw SyncError(.storage, "save", "there are too many files of that name")
     }
 
     /// Refuses a destination that cannot be one, before bytes are fetched for it.
     static func check(_ destination: String) throws {
+        guard !destination.isEmpty else {
+            throw SyncError(.invalidInput, "save", "the destination has no name")
+        }
         if try isFolder(destination) {
             guard try FileSystem.facts(destination) != nil else { throw noFolder(destination) }
         } else if try FileSystem.facts(destination) != nil {
@@ -46,7 +35,7 @@ enum SaveName {
     }
 
     /// What a person can do something about is told as such.
-    private static func refusal(_ error: FileError, _ destination: String) -> any Error {
+    static func refusal(_ error: FileError, _ destination: String) -> any Error {
         switch error.code {
         case .exists: taken(destination)
         case .notFound: noFolder(destination)

@@ -43,9 +43,12 @@ struct ByteStream {
     /// could not come.
     private func findRoom() async throws -> HeldRoom? {
         let (row, ref) = try await materializer.addressed(key)
-        if try await materializer.here(row, ref) != nil { return HeldRoom() }
-        let use = try await Blocking.run { [places = materializer.places] in
+        // A disk that takes no lock takes nothing else either, but what it has can be read.
+        let use = try? await Blocking.run { [places = materializer.places] in
             try BlobUses(places).share(ref.recordName)
+        }
+        if try await materializer.here(row, ref) != nil {
+            return HeldRoom(use, ref.recordName, materializer.room)
         }
         do throws(SyncError) {
             try await room.reserve(ref.recordName, row, DiskCost.blob(row.size))
@@ -56,8 +59,12 @@ struct ByteStream {
         }
     }
 
+    /// Whether the cache did not take it: no reason not to read it.
     private static func isRoom(_ error: SyncError) -> Bool {
-        error.code == .unavailable(.tooLarge) || error.code == .unavailable(.diskFull)
+        switch error.code {
+        case .unavailable(.tooLarge), .unavailable(.diskFull), .storage: true
+        default: false
+        }
     }
 
     private func whileItComes(_ written: Locked<Written>) async throws -> MaterializedFile {
@@ -66,7 +73,7 @@ struct ByteStream {
         let file = try await withThrowingTaskGroup(of: MaterializedFile?.self) { group in
             group.addTask {
                 defer { arrival.finish() }
-                return try await materializer.file(key) { arrival.yield(($0, $1)) }
+                return try await materializer.file(key, handsOut: false) { arrival.yield(($0, $1)) }
             }
             group.addTask {
                 try await follow(arrivals, written)
@@ -119,19 +126,27 @@ struct ByteStream {
     private func writeRest(of file: MaterializedFile, from chunk: Int) async throws {
         let start = Int64(chunk) * Int64(BlobGeometry.chunkSize)
         guard start < file.size else { return }
-        try await Blocking.run {
-            let bytes = try File(file.path, for: .read)
-            var offset = start
-            while offset < file.size {
-                // Whoever writes may have been at it for long.
-                _ = try materializer.access.enter("open \(key.id)")
-                let piece = try bytes.read(count: BlobGeometry.chunkSize, at: offset)
-                guard !piece.isEmpty else {
-                    throw SyncError(.storage, "open \(key.id)", "the cached file was cut")
+        let bytes = try File(file.path, for: .read)
+        var offset = start
+        while offset < file.size {
+            // Whoever writes may have been at it for long.
+            _ = try materializer.access.enter("open \(key.id)")
+            try Task.checkCancellation()
+            offset = try await Blocking.run { [offset] in
+                var next = offset
+                for _ in 0..<Self.piecesAtOnce where next < file.size {
+                    let piece = try bytes.read(count: BlobGeometry.chunkSize, at: next)
+                    guard !piece.isEmpty else {
+                        throw SyncError(.storage, "open \(key.id)", "the cached file was cut")
+                    }
+                    try write(piece.span)
+                    next += Int64(piece.count)
                 }
-                try write(piece.span)
-                offset += Int64(piece.count)
+                return next
             }
         }
     }
+
+    /// Between two looks whether anybody still wants it.
+    private static let piecesAtOnce = 16
 }

@@ -74,6 +74,23 @@ struct CacheRoom: Sendable {
         }
     }
 
+    /// Trims what dead processes reserved and did not use, so that what is told of the cache is what
+    /// is on the disk.
+    func settleAll() async throws(SyncError) {
+        let parts = try await catalog.read("look at reservations") { connection in
+            try connection.heldParts(limit: 1_000)
+        }
+        guard !parts.isEmpty else { return }
+        let stale = try SyncError.mapping("look at reservations") {
+            let inUse = try uses.held()
+            return parts.filter { part in
+                !inUse.contains(part.record)
+                    && ((try? onDisk(part.record)) ?? part.held) < part.held
+            }
+        }
+        for part in stale { try await settle(part.record) }
+    }
+
     /// Brings the cache below its limit, if that was lowered, as far as it can be now.
     func shrink() async throws(SyncError) {
         try await shrinkThumbnails()
@@ -94,13 +111,17 @@ struct CacheRoom: Sendable {
 
     /// Removes a record's bytes, also if its path was just handed out; not what is pinned or in use.
     func evict(_ record: String) async throws(SyncError) -> Eviction {
-        try await catalog.write("evict") { connection in
+        let (outcome, claimed) = try await catalog.write("evict") {
+            connection -> (Eviction, Claimed?) in
             guard let known = try connection.blobRecord(record), known.held > 0 else {
-                return .notHere
+                return (.notHere, nil)
             }
-            if try connection.isPinned(record) { return .isPinned }
-            return try remove(record, connection) ? .gone(known.held) : .isInUse
+            if try connection.isPinned(record) { return (.isPinned, nil) }
+            return (.isInUse, try claim(record, connection))
         }
+        guard let claimed else { return outcome }
+        let removed = try await remove([claimed])
+        return removed.files == 1 ? .gone(removed.bytes) : .isInUse
     }
 
     /// Removes everything that is neither pinned nor in use; thumbnails stay.
@@ -108,28 +129,66 @@ struct CacheRoom: Sendable {
         var total = EvictionReport()
         var last: CachedBlob?
         while true {
-            let (page, found) = try await catalog.write("evict") { [last] connection in
-                var found = EvictionReport()
-                let page = try connection.leastRecentlyOpened(after: last, limit: Self.page)
-                for blob in page {
-                    if blob.isPinned {
-                        found.pinned += 1
-                    } else if try remove(blob.record, connection) {
-                        found.files += 1
-                        found.bytes += blob.held
-                    } else {
-                        found.inUse += 1
-                    }
-                }
-                return (page, found)
+            let (page, claimed) = try await catalog.write("evict") { [last] connection in
+                let page = try connection.leastRecentlyOpened(after: last, limit: Self.claims)
+                return (
+                    page,
+                    try page.compactMap { $0.isPinned ? nil : try claim($0.record, connection) }
+                )
             }
-            total.files += found.files
-            total.bytes += found.bytes
-            total.pinned += found.pinned
-            total.inUse += found.inUse
             guard let end = page.last else { return total }
+            let pinned = page.count { $0.isPinned }
+            let removed = try await remove(claimed)
+            total.files += removed.files
+            total.bytes += removed.bytes
+            total.pinned += pinned
+            total.inUse += page.count - pinned - removed.files
             last = end
         }
+    }
+
+    /// As many locks as are held at once.
+    private static let claims = 64
+
+    /// A record that nobody uses and that is not marked as here any more, whatever happens next.
+    private struct Claimed: Sendable {
+        let record: String
+        let alone: FileLock.Token
+    }
+
+    /// Takes a record's mark away; nil if somebody uses it.
+    ///
+    /// In a transaction of its own before the files go: killed in between, nothing claims to be here
+    /// that is not.
+    private func claim(_ record: String, _ connection: Connection) throws -> Claimed? {
+        guard let alone = try uses.tryAlone(record) else { return nil }
+        if try connection.blobRecord(record)?.mark != nil {
+            try connection.unmark(record, verified: 0)
+        }
+        return Claimed(record: record, alone: alone)
+    }
+
+    /// Removes files, and then what is known of them; what cannot be removed stays on the account.
+    private func remove(
+        _ claimed: [Claimed]
+    ) async throws(SyncError) -> (files: Int, bytes: Int64) {
+        guard !claimed.isEmpty else { return (0, 0) }
+        let gone = try await SyncError.mapping("evict") {
+            try await Blocking.run { [places] in
+                claimed.compactMap { claimed -> (String, Int64)? in
+                    let place = BlobPlace(record: claimed.record, under: places.blobs)
+                    guard let bytes = try? place.onDisk(), (try? place.remove()) != nil else {
+                        return nil
+                    }
+                    return (claimed.record, bytes)
+                }
+            }
+        }
+        try await catalog.write("evict") { connection in
+            for (record, _) in gone { try connection.forgetEvicted(record) }
+        }
+        withExtendedLifetime(claimed) {}
+        return (gone.count, gone.reduce(0) { $0 + $1.1 })
     }
 
     // MARK: Room, inside a transaction
@@ -159,7 +218,8 @@ struct CacheRoom: Sendable {
         else {
             return SyncError(
                 .unavailable(.diskFull), "make room",
-                "what is in the cache is in use, was just opened, or is pinned")
+                "what is in the cache is in use, was just opened, or is pinned",
+                hint: "wait ten minutes, evict or unpin something, or raise the cache's limit")
         }
         return nil
     }

@@ -32,21 +32,16 @@ extension ReadingRoom {
 final class HeldRoom: Sendable {
     private let use: Locked<FileLock.Token?>
     private let record: String
-    private let room: CacheRoom?
+    private let room: CacheRoom
 
-    /// What lies here needs none.
-    init() {
-        (use, record, room) = (Locked(nil), "", nil)
-    }
-
-    init(_ use: FileLock.Token, _ record: String, _ room: CacheRoom) {
+    init(_ use: FileLock.Token?, _ record: String, _ room: CacheRoom) {
         (self.use, self.record, self.room) = (Locked(use), record, room)
     }
 
     /// Lets others have what was reserved for chunks that did not come.
     func giveBack() async {
         use.withLock { $0 = nil }
-        try? await room?.settle(record)
+        try? await room.settle(record)
     }
 }
 

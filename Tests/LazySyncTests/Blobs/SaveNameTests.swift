@@ -53,6 +53,19 @@ import Testing
         #expect(safe.hasSuffix(".jpg") && safe.utf8.count <= 255 && safe.utf8.count > 4)
     }
 
+    /// Copies as a save does.
+    private static func copy(
+        _ source: String, as name: String, to destination: String
+    ) throws -> String {
+        try SaveName.check(destination)
+        let path = try SaveName.path(for: name, in: destination)
+        let new = try NewFile(path)
+        let bytes = try DurableFile.read(source, limit: 1 << 20)
+        try new.file.append(bytes.span)
+        try new.publish()
+        return path
+    }
+
     private func copies(
         of name: String, to destination: (String) -> String = { $0 }, _ count: Int
     ) throws -> [String] {
@@ -61,7 +74,7 @@ import Testing
         let folder = test.folder.path + "/out"
         try Directory.make(folder)
         return try (0..<count).map { _ in
-            let copy = try SaveName.copy(path, as: name, to: destination(folder))
+            let copy = try Self.copy(path, as: name, to: destination(folder))
             #expect(try DurableFile.read(copy, limit: 100) == test.content)
             #expect(copy.hasPrefix(folder + "/"))
             return String(copy.dropFirst(folder.utf8.count + 1))
@@ -82,22 +95,22 @@ import Testing
         let there = test.folder.path + "/there"
         try DurableFile.write([1, 2, 3].span, to: there)
         let error = #expect(throws: SyncError.self) {
-            try SaveName.copy(path, as: "a", to: there)
+            try Self.copy(path, as: "a", to: there)
         }
         #expect(error?.code == .invalidInput)
         #expect(try DurableFile.read(there, limit: 100) == [1, 2, 3])
         let missing = #expect(throws: SyncError.self) {
-            try SaveName.copy(path, as: "a", to: test.folder.path + "/none/")
+            try Self.copy(path, as: "a", to: test.folder.path + "/none/")
         }
         #expect(missing?.code == .invalidInput)
         // A link that leads nowhere is something that is there.
         try FileManager.default.createSymbolicLink(
             atPath: test.folder.path + "/link", withDestinationPath: test.folder.path + "/new")
         #expect(throws: SyncError.self) {
-            try SaveName.copy(path, as: "a", to: test.folder.path + "/link")
+            try Self.copy(path, as: "a", to: test.folder.path + "/link")
         }
         #expect(try FileSystem.facts(test.folder.path + "/new") == nil)
-        let copy = try SaveName.copy(path, as: "a", to: test.folder.path + "/fresh")
+        let copy = try Self.copy(path, as: "a", to: test.folder.path + "/fresh")
         #expect(try FileSystem.facts(copy)?.mode == 0o600)
     }
 }
