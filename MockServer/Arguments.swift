@@ -42,6 +42,28 @@ struct Arguments: Equatable {
                             POST, GET, DELETE /_mock/faults    GET, DELETE /_mock/log
                             POST, DELETE /_mock/lies
                             POST /_mock/open?gate=NAME         POST /_mock/then?effect=expireTokens
+
+        A fault is a JSON object. A POINT is {"bytes":N} or {"fraction":0.5}; "ending" in it is "close"
+        or "reset".
+          which requests    "method" "path" (how it begins) "regex" "query" "range":true|false
+          how often         "skip":N pass unharmed first, "times":N are hit after that; else all
+          the answer        "status":N, with "code" (a problem document), "headers":{NAME:VALUE},
+                            "body" or "bodyBase64"; "html":STATUS; "redirect":URL; "signed":ORIGIN;
+                            "drop":{"ending":"reset","handling":false}
+          headers alone     "headers":{NAME:VALUE|null} without "status"
+          the way           "delay":SECONDS "rate":BYTES_A_SECOND "hold":GATE "cut":POINT
+                            "pace":{"bytes":N,"seconds":S} "stall":POINT with "gate"
+                            "framing":"length"|"chunked"|"untilClose"|{"claimed":N}
+          a blob            "flip":OFFSET "truncate":LENGTH "serve":RECORD
+          ranges            "ignoreRange":true "multipart":true "shiftRange":{"by":N,"told":false}
+                            "unaskedRange":{"first":N,"last":N}
+          a manifest page   "page":{"empty":true,"next":null|"again"|"repeated"|TEXT,"head":null|TEXT}
+          a request's body  "cutBody":POINT "stallBody":POINT with "gate"
+          afterwards        "then":"expireTokens"|"endSessions"|"expireCursors"|"expireSigned"
+
+        A lie is {"account":NAME,"lie":LIE}, to everybody, to "device":NAME or to "session":N. LIE is
+        oldHead or rolledBack (with "seq":"N"), withheld (with "ids":[…]), foreign (with
+        "from":ACCOUNT), allRemoved, noEntries, neverUsed, noBlobs or fork.
         """
 
     /// Reads the words after the command's name.

@@ -48,6 +48,24 @@ import Testing
         #expect(process.terminationReason == .exit && process.terminationStatus == 0)
     }
 
+    @Test func `the help lists whatever a fault and a lie may say`() throws {
+        let (process, out, _) = try run(["--help"])
+        let help = String(decoding: out.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("MockServer")
+        let words = try Regex(#"case "([A-Za-z]+)""#, as: (Substring, Substring).self)
+        for name in ["Faults/FaultJSON.swift", "Calls/ControlLies.swift"] {
+            let source = try String(
+                contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+            let found = source.matches(of: words).map { $0.output.1 }
+            #expect(found.count > 8)
+            for word in found { #expect(help.contains(word), "\(word) of \(name)") }
+        }
+        for effect in FaultAction.Effect.allCases { #expect(help.contains(effect.rawValue)) }
+    }
+
     @Test(arguments: [
         [], ["--account"], ["--nonsense"], ["--account", "/nowhere"],
         ["--account", "/usr", "--data", "/usr/nowhere"],
