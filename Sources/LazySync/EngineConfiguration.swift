@@ -13,6 +13,8 @@ public struct EngineConfiguration: Sendable {
     public var limitRate: Int?
     /// Told how far the catalog is, if the first start of a newer version has to change it.
     public var migrating: (@Sendable (MigrationProgress) -> Void)?
+    /// Told of each wait before the server is asked again, when it begins.
+    public var waiting: (@Sendable (TransferWait) -> Void)?
     /// Whether the catalog lives in memory and goes with the engine: for an app's own tests.
     ///
     /// It behaves as one in a file does; it is empty whenever the account is opened, and a restore
@@ -37,6 +39,14 @@ public struct EngineConfiguration: Sendable {
     /// Uses the given home, or the user's own places.
     public init(home: String? = nil) {
         self.home = home
+    }
+
+    /// The same, with a clock that tells of its waits if somebody wants to know.
+    var telling: EngineConfiguration {
+        var copy = self
+        copy.waiting = nil
+        if let waiting { copy.clock = TellingClock(clock: clock, tell: waiting) }
+        return copy
     }
 
     func places() throws(SyncError) -> Places {

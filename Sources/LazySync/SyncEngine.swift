@@ -54,6 +54,7 @@ public actor SyncEngine {
         _ scope: Settings.Scope, _ installID: String, _ device: Device,
         _ configuration: EngineConfiguration, create: Bool
     ) async throws(SyncError) -> SyncEngine {
+        let configuration = configuration.telling
         // It may wait for other programs, or change all of the catalog.
         let (catalog, tenancy, place) = try await SyncError.mapping("open the account") {
             try await Blocking.run { try device.openCatalog(scope.account, create: create) }

@@ -1,3 +1,11 @@
+/// A wait before the server is asked again; for a line on a screen.
+public struct TransferWait: Sendable, Hashable {
+    /// What came of the call before; `throttled` if the server asked to wait.
+    public let reason: UnavailableReason
+    /// How long it is.
+    public let duration: Duration
+}
+
 /// How far an attachment's bytes are.
 public struct BlobProgress: Sendable, Hashable {
     /// The state, as the list shows it.

@@ -45,7 +45,7 @@ final class HostGate: Sendable {
 
     /// Sleeps until the time is over, the task is cancelled, or somebody opens the gate.
     private func sleep(_ duration: Duration, _ host: String) async {
-        let sleeper = Task { [clock] in try await clock.wait(duration) }
+        let sleeper = Task { [clock] in try await clock.wait(duration, because: .throttled) }
         let number = state.withLock { state in
             state.count += 1
             state.sleepers[state.count] = sleeper

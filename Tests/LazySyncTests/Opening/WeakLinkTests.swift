@@ -126,6 +126,22 @@ import Testing
         }
     }
 
+    @Test func `a wait for the host or after a failed try is told when it begins`() async throws {
+        let told = Locked<[TransferWait]>([])
+        try await withOneFile(
+            configure: { $0.waiting = { wait in told.withLock { $0.append(wait) } } }
+        ) { file in
+            file.server.faults.add(
+                file.request, times: 1,
+                .problem(429, code: "slow-down", headers: [Header("Retry-After", "2")]))
+            file.server.faults.add(file.request, times: 1, .html(500))
+            try await file.open(requests: 3)
+            let waits = told.withLock { $0 }
+            #expect(waits.map(\.reason) == [.throttled, .serverError])
+            #expect(waits.map(\.duration) == file.home.clock.waits)
+        }
+    }
+
     @Test func `a long Retry-After ends in throttled, with the time`() async throws {
         try await withOneFile { file in
             let other = file.account.add("Another", TestFile("other", size: 10))
