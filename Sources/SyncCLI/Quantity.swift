@@ -21,6 +21,11 @@ enum Quantity {
         return overflow ? nil : product
     }
 
+    /// So many of something: `1 file`, `2 files`.
+    static func count(_ number: Int, _ one: String) -> String {
+        number == 1 ? "1 \(one)" : "\(number) \(one)s"
+    }
+
     /// A size for a person: `999 B`, `1.5 KiB`, `320 MiB`.
     static func size(_ bytes: Int64) -> String {
         guard bytes >= 1024 else { return "\(bytes) B" }

@@ -15,7 +15,7 @@ extension Verb {
             Checks the catalog, every file in the cache, and the last verified head against each
             other; nothing is sent. A file that was touched since it was proved is read and proved
             again, the others are only looked at. Exits with 5 if something is wrong; the summary
-            says what, and what was done.
+            says what, and what was done. If all that was found was repaired, it exits with 0.
 
             options
               --sample P          also prove every byte of P percent of the files, chosen by chance;
@@ -42,10 +42,14 @@ extension Verb {
             try await engine.verify(options, progress: feed.ofVerify)
         }
         context.console.print(report.json, text: report.lines(context.console.output))
-        guard report.isRight else {
+        guard report.isRight || report.isRepaired else {
             throw Failure(
                 partial: report.summary,
                 hint: report.hint(isRepair: options.repair))
+        }
+        if report.isRepaired {
+            context.console.note(
+                "\(report.summary); what is not here any more comes when it is opened")
         }
         return .done
     }
@@ -66,10 +70,13 @@ extension VerifyReport {
         ]
     }
 
+    /// Whether all that was wrong was put right, and nothing is left to be looked at.
+    fileprivate var isRepaired: Bool { found > 0 && repaired == found && skipped == 0 }
+
     fileprivate func lines(_ output: Output) -> [String] {
         let facts = output.facts([
-            "checked": "\(checked) files",
-            "proved": "\(proved) files, \(Quantity.size(bytes))"
+            "checked": Quantity.count(checked, "file"),
+            "proved": "\(Quantity.count(proved, "file")), \(Quantity.size(bytes))"
                 + (resumed ? ", beside those of the check that was interrupted" : ""),
             "skipped": skipped == 0 ? nil : "\(skipped) that cannot be read now",
             "head": head.map { $0 ? "fits" : "does not fit" } ?? "not checked",
@@ -89,7 +96,8 @@ extension VerifyReport {
         if skipped > 0 { parts.append("skipped: \(skipped)") }
         let repairs =
             repaired == 0 ? "" : repaired == found ? "; all repaired" : "; repaired: \(repaired)"
-        return "not all is right: \(parts.joined(separator: ", "))\(repairs)"
+        let words = isRepaired ? "not all was right" : "not all is right"
+        return "\(words): \(parts.joined(separator: ", "))\(repairs)"
     }
 
     fileprivate func hint(isRepair: Bool) -> String? {
