@@ -20,7 +20,8 @@ extension SyncEngine {
         return CacheUse(
             originals: Int64(tallies[.cacheBytes] ?? 0),
             thumbnails: Int64(tallies[.thumbnailBytes] ?? 0), limit: limit,
-            isLimitChosen: chosen != nil, pinned: try await catalog.pinnedBytes())
+            isLimitChosen: chosen != nil, pinned: try await catalog.pinnedBytes(),
+            pinsAll: try await catalog.pinsAll())
     }
 
     /// Sets what the cache may take, in bytes; nil for the usual limit.
@@ -73,10 +74,11 @@ extension SyncEngine {
 
     /// Brings the bytes of all pinned attachments here; one that does not come stops no other.
     ///
-    /// `progress` is told how many were tried.
+    /// Those that have no usable address are missing, too. `progress` is told how many were tried
+    /// of how many, and what came.
     /// - Throws: What keeps all of them from coming, such as `offline`.
     public func keepPinned(
-        _ progress: (@Sendable (Int) -> Void)? = nil
+        _ progress: (@Sendable (PinProgress) -> Void)? = nil
     ) async throws(SyncError) -> PinReport {
         try await working("keep what is pinned") { () async throws(SyncError) in
             try await self.keepPinnedHere(progress)
@@ -84,32 +86,46 @@ extension SyncEngine {
     }
 
     private func keepPinnedHere(
-        _ progress: (@Sendable (Int) -> Void)?
+        _ progress: (@Sendable (PinProgress) -> Void)?
     ) async throws(SyncError) -> PinReport {
         var report = PinReport()
-        var done = 0
+        var watch: PinWatch?
+        if let progress {
+            watch = PinWatch(total: try await catalog.countPinnedNotHere(), progress)
+        }
+        var row: Int64 = 0
+        while let end = try await noteMissing(after: row, &report, watch) { row = end }
         var last = ""
         while true {
             let page = try await catalog.pinnedNotHere(after: last, limit: 256)
             guard let end = page.last else { return report }
             last = end.record
-            try await keep(page.map(\.key), &report) {
-                done += 1
-                progress?(done)
-            }
+            try await keep(page.map(\.key), &report, watch)
         }
+    }
+
+    /// Notes some of those that nothing can be asked for; answers the row of the last one.
+    private func noteMissing(
+        after row: Int64, _ report: inout PinReport, _ watch: PinWatch?
+    ) async throws(SyncError) -> Int64? {
+        let page = try await catalog.pinnedWithoutAddress(after: row, limit: 256)
+        for attachment in page {
+            report.missing[attachment.key] = attachment.reason
+            watch?.tried(attachment.key, came: false)
+        }
+        return page.last?.row
     }
 
     /// Brings some bytes here, a few files at a time: nobody waits for them.
     private func keep(
-        _ keys: [AttachmentKey], _ report: inout PinReport, _ tried: () -> Void
+        _ keys: [AttachmentKey], _ report: inout PinReport, _ watch: PinWatch?
     ) async throws(SyncError) {
         var rest = keys[...]
         var stopped: SyncError?
         await withTaskGroup(of: (AttachmentKey, Result<MaterializedFile, SyncError>).self) {
             group in
             for key in rest.prefix(Self.pinsAtOnce) {
-                group.addTask { (key, await self.fetchPinned(key)) }
+                group.addTask { (key, await self.fetchPinned(key, watch)) }
             }
             rest = rest.dropFirst(Self.pinsAtOnce)
             while let (key, result) = await group.next() {
@@ -117,20 +133,25 @@ extension SyncEngine {
                 case .success(let file):
                     report.fetched += 1
                     report.bytes += file.bytesFetched
-                case .failure(let error): stopped = stopped ?? report.note(error, key)
+                    watch?.tried(key, came: true)
+                case .failure(let error):
+                    stopped = stopped ?? report.note(error, key)
+                    watch?.tried(key, came: false)
                 }
-                tried()
                 guard stopped == nil, let next = rest.popFirst() else { continue }
-                group.addTask { (next, await self.fetchPinned(next)) }
+                group.addTask { (next, await self.fetchPinned(next, watch)) }
             }
         }
         if let stopped { throw stopped }
     }
 
-    private func fetchPinned(_ key: AttachmentKey) async -> Result<MaterializedFile, SyncError> {
+    private func fetchPinned(
+        _ key: AttachmentKey, _ watch: PinWatch?
+    ) async -> Result<MaterializedFile, SyncError> {
         do throws(SyncError) {
             return .success(
-                try await materializer.file(key, handsOut: false, priority: .background))
+                try await materializer.file(
+                    key, handsOut: false, priority: .background, watch: watch?.watcher(key)))
         } catch {
             return .failure(error)
         }
@@ -141,7 +162,7 @@ extension SyncEngine {
     /// Removes an attachment's bytes from this device; its address and its thumbnail stay.
     ///
     /// Answers what that freed.
-    /// - Throws: `invalidInput` if it is pinned, `busy` if somebody uses them.
+    /// - Throws: `pinned` if it is pinned, `busy` if somebody uses them.
     public func evict(_ key: AttachmentKey) async throws(SyncError) -> Int64 {
         try requireOpen("evict \(key.id)")
         guard let row = try await catalog.attachment(key) else {
@@ -159,8 +180,7 @@ extension SyncEngine {
             return bytes
         case .notHere: return 0
         case .isPinned:
-            throw SyncError(
-                .invalidInput, "evict \(key.id)", "it is pinned", hint: "unpin it first")
+            throw SyncError(.pinned, "evict \(key.id)", "it is pinned", hint: "unpin it first")
         case .isInUse:
             throw SyncError(
                 .busy, "evict \(key.id)", "somebody is using it, or it cannot be removed now",

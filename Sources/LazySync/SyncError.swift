@@ -20,6 +20,8 @@ public struct SyncError: Error, Sendable {
         case ambiguousID([String])
         /// A value that the caller gave is not usable.
         case invalidInput
+        /// The bytes are pinned, and stay until somebody unpins them.
+        case pinned
         /// The server's answers do not add up: rollback, fork, withheld or changed entries.
         case mismatch
         /// One run would delete more than a person would expect.
@@ -46,6 +48,10 @@ public struct SyncError: Error, Sendable {
     public let hint: String?
     /// What the server or the connection to it said, for the passes.
     var failure: RemoteFailure?
+
+    /// How many seconds the server asked to wait, counted from when this was thrown; nil if it did
+    /// not.
+    public var retryAfter: Int64? { failure?.retryAfter }
 
     /// Describes a failure.
     public init(_ code: Code, _ operation: String, _ detail: String, hint: String? = nil) {

@@ -1,3 +1,5 @@
+import LazySync
+
 /// The way out of the command: results to standard output, everything else to standard error.
 struct Console: Sendable {
     let output: Output
@@ -5,6 +7,8 @@ struct Console: Sendable {
     private let quiet: Bool
     /// The columns of the terminal on standard error, if a line can be redrawn there.
     private let progressColumns: Int?
+
+    private let waits = WaitSign()
 
     /// Reads how to print from the words of the command line, which may be wrong otherwise: an
     /// error about them is printed too.
@@ -51,21 +55,39 @@ struct Console: Sendable {
         Console.write(output.lines(failure), to: .error)
     }
 
+    /// Prints failures that stand together.
+    func report(_ failures: [Failure]) {
+        Console.write(output.lines(failures), to: .error)
+    }
+
+    /// Prints what to do about failures that were printed without it; programs were told already.
+    func report(hints: [String]) {
+        if !output.json { Console.write(output.lines(hints: hints), to: .error) }
+    }
+
+    /// Shows on the line of the terminal that there is a wait, or says it to who asked for more.
+    func tell(_ wait: TransferWait) {
+        guard let text = wait.text, waits.isNew(until: .now + wait.duration) else { return }
+        if !waits.show(text) { detail(text) }
+    }
+
     /// Does work while one line on the terminal shows how far it is; the line is gone at the end.
     func withProgress<Value>(
         _ work: (ProgressFeed) async throws -> Value
     ) async throws -> Value {
         guard let progressColumns else { return try await work(ProgressFeed()) }
         let (samples, feed) = AsyncStream.makeStream(
-            of: ProgressSample.self, bufferingPolicy: .bufferingNewest(1))
+            of: ProgressEvent.self, bufferingPolicy: .bufferingNewest(1))
         let drawing = Task { await Console.draw(samples, columns: progressColumns) }
+        waits.set { feed.yield(.wait($0)) }
         func finish() async {
+            waits.set(nil)
             feed.finish()
             drawing.cancel()
             await drawing.value
         }
         do {
-            let value = try await work(ProgressFeed { feed.yield($0) })
+            let value = try await work(ProgressFeed { feed.yield(.sample($0)) })
             await finish()
             return value
         } catch {
@@ -77,13 +99,18 @@ struct Console: Sendable {
     /// Redraws a line for the newest sample, ten times a second at the most.
     ///
     /// Work that is done in the blink of an eye shows none.
-    private static func draw(_ samples: AsyncStream<ProgressSample>, columns: Int) async {
+    private static func draw(_ events: AsyncStream<ProgressEvent>, columns: Int) async {
         do { try await Task.sleep(for: .milliseconds(300)) } catch { return }
         var meter = ProgressMeter()
         let start = ContinuousClock.now
         var drawn = 0
-        for await sample in samples {
-            let line = meter.line(for: sample, at: start.duration(to: .now), columns: columns - 1)
+        for await event in events {
+            let line =
+                switch event {
+                case .sample(let sample):
+                    meter.line(for: sample, at: start.duration(to: .now), columns: columns - 1)
+                case .wait(let text): text.cut(to: columns - 1)
+                }
             write("\r" + line.padded(to: drawn), to: .error)
             drawn = line.width
             do { try await Task.sleep(for: .milliseconds(100)) } catch { break }

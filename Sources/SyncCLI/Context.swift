@@ -20,26 +20,37 @@ struct Context: Sendable {
         try await console.withProgress { feed in
             var configuration = configuration
             configuration.migrating = feed.ofMigration
+            configuration.waiting = { [console] in console.tell($0) }
             return try await SyncEngine.open(configuration)
         }
     }
 
     /// Does the same for each operand, reports the failures, and adds them up.
     ///
+    /// Of several, each failure says which one it is about, and what to do stands once behind all.
     /// An interruption ends the whole.
-    func forEach(
-        _ words: [String], _ body: (String) async throws -> Void
+    func forEach<Subject>(
+        _ subjects: [Subject], named name: (Subject) -> String,
+        _ body: (Subject) async throws -> Void
     ) async throws -> ExitCode {
         var tally = Tally()
-        for word in words {
+        var hints: [String] = []
+        defer { console.report(hints: hints) }
+        for subject in subjects {
             do {
-                try await body(word)
+                try await body(subject)
                 tally.succeeded()
             } catch {
                 if Task.isCancelled { throw Failure.interrupted }
                 let failure = Failure(error, verbose: console.verbose)
-                console.report(words.count > 1 ? failure.about(word) : failure)
                 tally.failed(failure.exit)
+                guard subjects.count > 1 else {
+                    console.report(failure)
+                    continue
+                }
+                let one = failure.about(name(subject))
+                console.report(console.output.json ? one : one.withoutHint)
+                if let hint = failure.hint, !hints.contains(hint) { hints.append(hint) }
             }
         }
         return tally.exit

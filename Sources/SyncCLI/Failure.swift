@@ -6,9 +6,13 @@ struct Failure: Error, Sendable, Equatable {
     /// The word of the failure, for programs.
     let code: String
     /// What happened: lower case, no full stop.
-    let message: String
+    var message: String
     /// What to do about it.
-    let hint: String?
+    var hint: String?
+    /// The id of the attachment that it is about, if it is about one.
+    var id: String?
+    /// When the server said to come back.
+    var nextAttempt: Timestamp?
 
     init(_ exit: ExitCode, code: String, _ message: String, hint: String? = nil) {
         self.exit = exit
@@ -32,13 +36,15 @@ struct Failure: Error, Sendable, Equatable {
         self.init(.partial, code: "partial", message, hint: hint)
     }
 
-    /// Bytes cannot come, also after another try.
-    init(unavailable reason: UnavailableReason) {
-        self.init(SyncError(.unavailable(reason), "retry", "still unavailable"), verbose: false)
-    }
-
     /// A signal ended the work.
     static let interrupted = Failure(.interrupted, code: "cancelled", "interrupted")
+
+    /// A signal ended the work, and what came of the bytes so far was kept.
+    static let interruptedKeeping: Failure = {
+        var failure = interrupted
+        failure.hint = "what came is kept; the same command goes on from there"
+        return failure
+    }()
 
     /// Any error, of whatever layer; `verbose` also says what was being done.
     init(_ error: any Error, verbose: Bool) {
@@ -49,9 +55,14 @@ struct Failure: Error, Sendable, Equatable {
             let row = error.code.row
             var message = error.detail
             // The reason's word is what a person finds again in lists and in the documentation.
-            if case .unavailable = error.code { message = "\(row.word): \(message)" }
+            if case .unavailable = error.code {
+                message = "\(row.word): \(Failure.sentence(message))"
+            }
             if verbose { message = "\(error.operation): \(message)" }
-            self.init(row.exit, code: row.word, message, hint: error.hint ?? row.hint)
+            self.init(
+                row.exit, code: row.word, message, hint: error.hint ?? error.cacheHint ?? row.hint)
+            nextAttempt = error.retryAfter.flatMap { Timestamp(seconds: Host.now + $0) }
+            if let nextAttempt { hint = "the server asked to wait until \(nextAttempt)" }
         case is CancellationError:
             self = .interrupted
         default:
@@ -61,7 +72,52 @@ struct Failure: Error, Sendable, Equatable {
 
     /// The failure, saying which of several words it is about.
     func about(_ subject: String) -> Failure {
-        Failure(exit, code: code, "\(subject): \(message)", hint: hint)
+        var failure = Failure(exit, code: code, "\(subject): \(message)", hint: hint)
+        (failure.id, failure.nextAttempt) = (id, nextAttempt)
+        return failure
+    }
+
+    /// Bytes of an attachment cannot come, also after another try.
+    init(_ key: AttachmentKey, unavailable reason: UnavailableReason, _ detail: String) {
+        self.init(SyncError(.unavailable(reason), "fetch", detail), verbose: false)
+        id = key.id.description
+    }
+
+    /// The same failure without what to do about it.
+    var withoutHint: Failure {
+        var failure = self
+        failure.hint = nil
+        return failure
+    }
+
+    /// One sentence of what the transfer library says in two: "Failed to connect to h port 1 after
+    /// 0 ms: Couldn't connect to server".
+    static func sentence(_ text: String) -> String {
+        guard text.hasPrefix("Failed to connect to ") else { return text }
+        let first = text.split(separator: ": ", maxSplits: 1)[0]
+        let place = first.split(separator: " after ", maxSplits: 1)[0].dropFirst(21)
+        return "no connection to \(place)"
+    }
+}
+
+extension SyncError {
+    /// What helps when it is the cache that is full, and not the disk.
+    fileprivate var cacheHint: String? {
+        guard operation == "make room" || operation == "keep a thumbnail" else { return nil }
+        return code == .unavailable(.diskFull)
+            ? "raise the limit with 'sync cache --limit', evict or unpin something, or wait ten "
+                + "minutes" : nil
+    }
+}
+
+extension Explanation {
+    /// What would help, in the words of the command.
+    var hint: String? {
+        guard let reason = attachment.state.reason else { return nil }
+        if reason == .throttled, let next = evidence.nextAttempt {
+            return "the server asked to wait until \(next)"
+        }
+        return SyncError.Code.unavailable(reason).row.hint
     }
 }
 
@@ -71,6 +127,12 @@ extension SyncError.Code {
         switch self {
         case .unavailable(.offline):
             ("offline", .notNow, "check the connection, then try again")
+        case .unavailable(.tooLarge):
+            (
+                "tooLarge", .notPossible,
+                "raise the limit with 'sync cache --limit', or read it without the cache: "
+                    + "'sync open --stdout' or '--range'"
+            )
         case .unavailable(let reason): (reason.rawValue, ExitCode(reason), reason.help)
         case .notLoggedIn:
             ("notLoggedIn", .loggedOut, "log in: sync login --server URL --account NAME")
@@ -86,6 +148,7 @@ extension SyncError.Code {
         case .ambiguousID(let ids):
             ("ambiguousID", .usage, "write one of: \(ids.prefix(4).joined(separator: " "))")
         case .invalidInput: ("invalidInput", .usage, nil)
+        case .pinned: ("pinned", .notPossible, "unpin it first: sync unpin ID")
         case .mismatch:
             (
                 "mismatch", .mismatch,

@@ -24,6 +24,7 @@ enum FileResult: Sendable {
                 "path": .null,
                 "size": .integer(file.size),
                 "state": .string(state.name),
+                "reason": state.reason.map { .string($0.rawValue) },
                 "bytesFetched": .integer(file.bytesFetched),
                 "requests": .integer(file.requests),
             ]
@@ -47,8 +48,10 @@ extension Context {
     /// The engine is asked for the size of what cannot come; a thumbnail's is not known.
     /// If the file's bytes go to standard output, nothing else may: the object goes to standard
     /// error then, and the path is not printed.
+    /// `afterwards` is what a person should know beside the failure's own hint.
     func present(
         _ key: AttachmentKey, sizeFrom engine: SyncEngine? = nil, toOutput: Bool = false,
+        afterwards: String? = nil,
         fetch: () async throws -> MaterializedFile
     ) async throws -> ExitCode {
         do {
@@ -62,12 +65,32 @@ extension Context {
             console.detail("fetched \(Quantity.size(file.bytesFetched)), \(file.requests) requests")
             return .done
         } catch let error as SyncError {
-            if console.output.json, case .unavailable(let reason) = error.code {
-                let size = try? await engine?.explain(key).attachment.size
-                present(.unavailable(key, size: size, reason), path: nil, toOutput: toOutput)
-            }
-            throw error
+            throw await explain(
+                error, key, sizeFrom: engine, toOutput: toOutput, afterwards: afterwards)
         }
+    }
+
+    /// Prints with `--json` that an attachment's bytes cannot come, and answers the failure in the
+    /// words of the command.
+    func explain(
+        _ error: SyncError, _ key: AttachmentKey, sizeFrom engine: SyncEngine?,
+        toOutput: Bool = false, afterwards: String? = nil
+    ) async -> Failure {
+        var failure = Failure(error, verbose: console.verbose)
+        failure.id = key.id.description
+        guard case .unavailable(let reason) = error.code else { return failure }
+        let size = try? await engine?.explain(key).attachment.size
+        if console.output.json {
+            present(.unavailable(key, size: size, reason), path: nil, toOutput: toOutput)
+        }
+        if reason == .tooLarge, error.hint == nil, let size,
+            let use = try? await engine?.cacheUse()
+        {
+            failure.message = "\(reason.rawValue): \(use.words(tooLarge: size))"
+            if use.pinned > 0 { failure.hint = failure.hint.map { "unpin something, \($0)" } }
+        }
+        if let afterwards { failure.hint = (failure.hint.map { $0 + "; " } ?? "") + afterwards }
+        return failure
     }
 
     private func present(_ result: FileResult, path: String?, toOutput: Bool) {
@@ -76,5 +99,17 @@ extension Context {
         } else if let path, !toOutput {
             console.print([path])
         }
+    }
+}
+
+extension CacheUse {
+    /// Why something of a size cannot be kept, in the sizes that `cache` shows.
+    fileprivate func words(tooLarge size: Int64) -> String {
+        var words = "its \(Quantity.size(size)) do not fit into the cache's \(Quantity.size(limit))"
+        var taken: [String] = []
+        if pinned > 0 { taken.append("\(Quantity.size(pinned)) are pinned") }
+        if thumbnails > 0 { taken.append("\(Quantity.size(thumbnails)) are thumbnails") }
+        if !taken.isEmpty { words += ", of which \(taken.joined(separator: " and "))" }
+        return words
     }
 }

@@ -1,6 +1,7 @@
 import SyncPlatform
 
-/// The process and what it stands in: the only file of the command that knows the platform.
+/// The process and what it stands in: the only file of the command that knows the platform, but for
+/// a lock.
 enum Host {
     /// Where words go.
     enum Stream: Sendable {
@@ -40,6 +41,9 @@ enum Host {
 
     /// Ends the process.
     static func exit(_ code: ExitCode) -> Never { System.exit(code.rawValue) }
+
+    /// The time of day in Unix seconds.
+    static var now: Int64 { System.wallClockSeconds }
 
     /// The value of an environment variable.
     static func environment(_ name: String) -> String? { System.environment(name) }

@@ -44,28 +44,49 @@ struct Output: Sendable {
             "code": .string(failure.code),
             "exit": .integer(Int64(failure.exit.rawValue)),
             "hint": .string(orNull: failure.hint),
+            "id": failure.id.map(JSON.string),
+            "nextAttempt": failure.nextAttempt.map { .string($0.description) },
         ]
         return lines(
             object,
             text: ["sync: error: \(failure.message.visible)"]
-                + (failure.hint.map { ["sync: hint: \($0.visible)"] } ?? []))
+                + lines(hints: failure.hint.map { [$0] } ?? []))
     }
+}
+
+extension Output {
+    /// Failures that stand together; for people, what to do stands once behind all that it helps.
+    func lines(_ failures: [Failure]) -> [String] {
+        guard !json else { return failures.flatMap { lines($0) } }
+        return failures.indices.flatMap { index in
+            let failure = failures[index]
+            let isLast = index == failures.count - 1 || failures[index + 1].hint != failure.hint
+            return lines(isLast ? failure : failure.withoutHint)
+        }
+    }
+
+    /// What to do about failures that were printed without it.
+    func lines(hints: [String]) -> [String] { hints.map { "sync: hint: \($0.visible)" } }
 }
 
 // The shapes that several verbs print.
 extension Output {
     /// A list of attachments.
-    func lines(_ attachments: [Attachment]) -> [String] {
+    ///
+    /// With `pins`, those that are pinned say so at the end of their lines.
+    func lines(_ attachments: [Attachment], pins: Bool = false) -> [String] {
         guard !json else { return attachments.map(\.json.text) }
-        let columns: [Table.Column] = [
-            .init(), .init(), .init(alignment: .right), .init(isFlexible: true),
-            .init(isFlexible: true), .init(isFlexible: true),
-        ]
+        let pins = pins && attachments.contains(where: \.isPinned)
+        let columns: [Table.Column] =
+            [
+                .init(), .init(), .init(alignment: .right), .init(isFlexible: true),
+                .init(isFlexible: true), .init(isFlexible: true),
+            ] + (pins ? [.init()] : [])
         let rows = attachments.map { attachment in
             [
                 id(attachment.key.id), attachment.state.text, size(attachment.size),
                 attachment.type.visible, attachment.name.visible, attachment.itemTitle.visible,
-            ]
+            ] + (pins ? [attachment.isPinned ? "pinned" : ""] : [])
         }
         return table(columns, rows)
     }

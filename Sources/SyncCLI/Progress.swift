@@ -28,11 +28,14 @@ struct ProgressFeed: Sendable {
         }
     }
 
-    /// For things that are counted, without a known end.
-    func counting(_ label: String) -> (@Sendable (Int) -> Void)? {
+    /// For everything that is pinned.
+    var ofPins: (@Sendable (PinProgress) -> Void)? {
         guard let send else { return nil }
-        return { done in
-            send(.init(label: label, unit: .entries, done: Int64(done), total: nil, bytes: 0))
+        return { progress in
+            send(
+                .init(
+                    label: "pinned", unit: .entries, done: Int64(progress.done),
+                    total: Int64(progress.total), bytes: progress.bytes))
         }
     }
 
@@ -111,7 +114,10 @@ struct ProgressMeter: Sendable {
         } else {
             parts.append(amount(sample.done, sample.unit))
         }
-        if let rate = bytesRate.perSecond { parts.append(Quantity.rate(rate)) }
+        // What counts no bytes has no rate of them.
+        if sample.bytes != 0 || sample.unit == .bytes, let rate = bytesRate.perSecond {
+            parts.append(Quantity.rate(rate))
+        }
         if let total = sample.total, let rate = doneRate.perSecond, rate > 0 {
             let seconds = max(0, Double(total) - Double(sample.done)) / rate
             // A time beyond four days is no forecast.

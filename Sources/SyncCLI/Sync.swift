@@ -16,7 +16,11 @@ enum Sync {
         do {
             let (verb, arguments) = try Verb.choose(from: words)
             let context = try Context(arguments: arguments, console: console)
-            return try await Interrupt.cancelling { try await verb.run(context) }
+            do {
+                return try await Interrupt.cancelling { try await verb.run(context) }
+            } catch  where verb.keepsBytes && error as? Failure == .interrupted {
+                throw Failure.interruptedKeeping
+            }
         } catch {
             let failure = Failure(error, verbose: console.verbose)
             console.report(failure)

@@ -12,6 +12,8 @@ struct Verb: Sendable {
     var options: [Option] = []
     /// Whether it may talk to the server, and so takes `--limit-rate`.
     var usesNetwork = false
+    /// Whether bytes that it brought stay when it is interrupted.
+    var keepsBytes = false
     let run: @Sendable (Context) async throws -> ExitCode
 
     /// Every option that the verb takes.

@@ -26,7 +26,7 @@ import Testing
             (.mismatch, "mismatch", 7), (.tooManyDeletions, "tooManyDeletions", 7),
             (.newerCatalog, "newerCatalog", 8), (.notACatalog, "notACatalog", 2),
             (.storage, "storage", 3), (.busy, "busy", 3), (.cancelled, "cancelled", 130),
-            (.unavailable(.corrupt), "corrupt", 4),
+            (.unavailable(.corrupt), "corrupt", 4), (.pinned, "pinned", 4),
         ] as [(SyncError.Code, String, Int32)])
     func `a code has a word and an exit code`(code: SyncError.Code, word: String, exit: Int32) {
         let failure = Failure(SyncError(code, "try", "it failed"), verbose: false)
@@ -38,7 +38,7 @@ import Testing
         let codes: [SyncError.Code] =
             UnavailableReason.allCases.map(SyncError.Code.unavailable) + [
                 .notLoggedIn, .loginRefused, .anotherAccount, .noSuchID, .ambiguousID(["a", "b"]),
-                .mismatch, .tooManyDeletions, .newerCatalog, .notACatalog, .storage, .busy,
+                .mismatch, .tooManyDeletions, .newerCatalog, .notACatalog, .storage, .busy, .pinned,
             ]
         for code in codes {
             let hint = code.row.hint ?? ""

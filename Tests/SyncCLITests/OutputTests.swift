@@ -91,7 +91,74 @@ private func attachment(
                 == #"{"id":"4f2a9c01000000000000000000000002","state":"unavailable","#
                 + #""reason":"serverError","address":"r","evidence":{"status":503,"bytes":9,"#
                 + #""attempts":2,"lastAttempt":null,"nextAttempt":null,"code":null,"chunk":null},"#
-                + #""path":null}"#)
+                + #""path":null,"item":"9d41c7e0000000000000000000000001","title":"Jeju","#
+                + #""name":"photo.jpg","type":"image/jpeg","size":5242880,"pinned":false,"#
+                + #""thumb":"remote","help":"the server has a problem; try again later"}"#)
+    }
+
+    @Test func `who was asked to wait is told until when`() throws {
+        let explanation = Explanation(
+            attachment: try attachment(state: .unavailable(.throttled)), recordName: "r",
+            evidence: Evidence(nextAttempt: Timestamp(seconds: 86_400)), path: nil)
+        #expect(explanation.hint == "the server asked to wait until 1970-01-02T00:00:00Z")
+        #expect(explanation.json.text.contains(#""help":"the server asked to wait until 1970-01"#))
+    }
+
+    @Test func `what the command does not do by itself is not promised`() {
+        #expect(UnavailableReason.offline.help == "try again when there is a connection")
+    }
+
+    @Test func `a cache that is full is not called a full disk`() {
+        let full = SyncError(.unavailable(.diskFull), "make room", "what is in it is in use")
+        let failure = Failure(full, verbose: false)
+        #expect(failure.hint?.contains("sync cache --limit") == true)
+        #expect(failure.hint?.contains("ten minutes") == true)
+        let disk = SyncError(.unavailable(.diskFull), "write", "no space left on the device")
+        #expect(Failure(disk, verbose: false).hint?.contains("disk") == true)
+    }
+
+    @Test func `no connection is one sentence`() {
+        #expect(
+            Failure.sentence(
+                "Failed to connect to 127.0.0.1 port 9 after 0 ms: Couldn't connect to server")
+                == "no connection to 127.0.0.1 port 9")
+        #expect(Failure.sentence("the answer was cut: twice") == "the answer was cut: twice")
+    }
+
+    @Test func `failures that stand together have what to do behind them, once`() {
+        let failures = [("a", "wait"), ("b", "wait"), ("c", "ask")].map { name, hint in
+            Failure(.notNow, code: "x", name, hint: hint)
+        }
+        #expect(
+            Output().lines(failures) == [
+                "sync: error: a", "sync: error: b", "sync: hint: wait", "sync: error: c",
+                "sync: hint: ask",
+            ])
+        #expect(Output(json: true).lines(failures).count { $0.contains(#""hint":"wait""#) } == 2)
+    }
+
+    @Test func `an error about an attachment has its id, and when to come back`() throws {
+        var failure = Failure(
+            try attachment().key, unavailable: .throttled, "still unavailable")
+        failure.nextAttempt = Timestamp(seconds: 0)
+        #expect(
+            Output(json: true).lines(failure.about("4f2a")) == [
+                #"{"error":"4f2a: throttled: still unavailable","code":"throttled","exit":3,"#
+                    + #""hint":"the server asked to wait; try again later","#
+                    + #""id":"4f2a9c01000000000000000000000002","#
+                    + #""nextAttempt":"1970-01-01T00:00:00Z"}"#
+            ])
+    }
+
+    @Test func `what is pinned says so among an item's attachments`() throws {
+        let plain = try attachment()
+        let pinned = LazySync.Attachment(
+            key: plain.key, name: "b", type: "image/png", size: 1, itemTitle: "Jeju",
+            state: .remote,
+            thumbnail: nil, isPinned: true)
+        let lines = Output().lines([plain, pinned], pins: true)
+        #expect(lines.map { $0.hasSuffix("\tpinned") } == [false, true])
+        #expect(Output().lines([plain], pins: true) == Output().lines([plain]))
     }
 
     @Test func `a status counts all four states`() throws {
@@ -100,14 +167,16 @@ private func attachment(
             scope: try #require(AccountID("000000000000000000000000000000aa")), place: .shared,
             folder: "/c/a", schema: 1, states: ["here": 2],
             cache: CacheUse(
-                originals: 8, thumbnails: 2, limit: 20, isLimitChosen: true, pinned: 3),
+                originals: 8, thumbnails: 2, limit: 20, isLimitChosen: true, pinned: 3,
+                pinsAll: true),
             flags: ["headMismatch"])
         let expected = [
             #"{"account":"mina","server":"https://s","head":4,"verified":true,"#,
             #""session":"active","scope":"000000000000000000000000000000aa","place":"shared","#,
             #""folder":"/c/a","schema":1,"#,
             #""states":{"remote":0,"pending":0,"here":2,"unavailable":0},"#,
-            #""cache":{"bytes":10,"limit":20,"pinned":3,"originals":8,"thumbnails":2},"outbox":0,"#,
+            #""cache":{"bytes":10,"limit":20,"pinned":3,"pinsAll":true,"isLimitChosen":true,"#,
+            #""originals":8,"thumbnails":2},"outbox":0,"#,
             #""flags":["headMismatch"]}"#,
         ].joined()
         #expect(status.json.text == expected)

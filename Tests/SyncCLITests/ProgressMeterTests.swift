@@ -1,5 +1,6 @@
 import Testing
 
+@testable import LazySync
 @testable import SyncCLI
 
 private func bytes(_ done: Int64, of total: Int64?) -> ProgressSample {
@@ -35,6 +36,39 @@ private func bytes(_ done: Int64, of total: Int64?) -> ProgressSample {
         #expect(
             meter.line(for: next, at: .seconds(2), columns: 80)
                 == "thumbnails  [######------]   50%  3 of 6")
+    }
+
+    @Test func `what counts no bytes has no rate of them`() {
+        var meter = ProgressMeter()
+        func pinned(_ done: Int64, bytes: Int64) -> ProgressSample {
+            ProgressSample(label: "pinned", unit: .entries, done: done, total: 12, bytes: bytes)
+        }
+        _ = meter.line(for: pinned(0, bytes: 0), at: .zero, columns: 80)
+        #expect(
+            meter.line(for: pinned(3, bytes: 0), at: .seconds(1), columns: 80)
+                == "pinned  [###---------]   25%  3 of 12  0:03 left")
+        #expect(
+            meter.line(for: pinned(3, bytes: 2048), at: .seconds(2), columns: 80).contains("B/s"))
+    }
+
+    @Test(
+        arguments: [
+            (.throttled, .seconds(20), "the server asks to wait, 20 s"),
+            (.offline, .milliseconds(1_200), "offline: trying again in 2 s"),
+            (.serverError, .milliseconds(900), nil),
+        ] as [(UnavailableReason, Duration, String?)])
+    func `a wait that is long enough to be noticed is said`(
+        reason: UnavailableReason, duration: Duration, text: String?
+    ) {
+        #expect(TransferWait(reason: reason, duration: duration).text == text)
+    }
+
+    @Test func `many who wait for the same say it once`() {
+        let sign = WaitSign()
+        let end = ContinuousClock.now + .seconds(20)
+        #expect(sign.isNew(until: end))
+        #expect(!sign.isNew(until: end + .milliseconds(100)))
+        #expect(sign.isNew(until: end + .seconds(5)))
     }
 
     @Test func `standing still, going back and too much are no crash`() {

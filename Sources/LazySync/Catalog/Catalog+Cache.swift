@@ -71,6 +71,14 @@ extension Catalog {
         }
     }
 
+    /// Whether all attachments are pinned, also those to come.
+    func pinsAll() async throws(SyncError) -> Bool {
+        try await read("read what is pinned") { connection in
+            let query = try connection.prepare(.pinsAll)
+            return try query.step() && query.int(0) == 1
+        }
+    }
+
     /// Runs a change of many attachments in transactions of some thousand rows each: `body` gets the
     /// row before the first and the last one.
     func writeInSteps(
@@ -96,6 +104,35 @@ extension Catalog {
             }
             return try rows.compactMap { row, record in
                 try connection.attachmentKey(row: row).map { ($0, record) }
+            }
+        }
+    }
+
+    /// How many pinned attachments are not here, also those without a usable address.
+    func countPinnedNotHere() async throws(SyncError) -> Int {
+        try await read("count what is pinned") { connection in
+            try [Query.countPinnedNotHere, .countPinnedWithoutAddress].reduce(0) { count, query in
+                let counting = try connection.prepare(query)
+                return try count + (counting.step() ? Int(counting.int(0)) : 0)
+            }
+        }
+    }
+
+    /// Pinned attachments without a usable address, and why, in the order of their rows.
+    func pinnedWithoutAddress(
+        after row: Int64, limit: Int
+    ) async throws(SyncError) -> [(row: Int64, key: AttachmentKey, reason: UnavailableReason)] {
+        try await read("list what is pinned") { connection in
+            let query = try connection.prepare(.pinnedWithoutAddress)
+            query.bind(row, at: 1)
+            query.bind(Int64(limit), at: 2)
+            var rows: [(Int64, UnavailableReason)] = []
+            while try query.step() {
+                let address = AddressState(rawValue: query.int(1)) ?? .invalid
+                rows.append((query.int(0), address.reason ?? .addressInvalid))
+            }
+            return try rows.compactMap { row, reason in
+                try connection.attachmentKey(row: row).map { (row, $0, reason) }
             }
         }
     }

@@ -257,6 +257,21 @@ enum Query: String, CaseIterable {
             WHERE b.record = substr(a.cloud_blob_ref, 106) AND b.here_boot IS NOT NULL)
         ORDER BY substr(a.cloud_blob_ref, 106) LIMIT ?2
         """
+    case countPinnedNotHere = """
+        SELECT count(*) FROM attachment a
+        WHERE a.pinned = 1 AND substr(a.cloud_blob_ref, 106) > x'' AND NOT EXISTS (
+            SELECT 1 FROM blob b
+            WHERE b.record = substr(a.cloud_blob_ref, 106) AND b.here_boot IS NOT NULL)
+        """
+    case countPinnedWithoutAddress = """
+        SELECT count(*) FROM attachment
+        WHERE pinned = 1 AND substr(cloud_blob_ref, 106) IS NULL
+        """
+    case pinnedWithoutAddress = """
+        SELECT id, address FROM attachment
+        WHERE pinned = 1 AND substr(cloud_blob_ref, 106) IS NULL AND id > ?1 ORDER BY id LIMIT ?2
+        """
+    case pinsAll = "SELECT pins_all FROM account WHERE one = 1"
     case pin = "UPDATE attachment SET pinned = ?2 WHERE id = ?1"
     case pinSome = "UPDATE attachment SET pinned = ?1 WHERE id > ?2 AND id <= ?3"
     case lastAttachment = "SELECT max(id) FROM attachment"

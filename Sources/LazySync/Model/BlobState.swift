@@ -73,17 +73,17 @@ public enum UnavailableReason: String, Sendable, Hashable, CaseIterable {
         case .addressMissing: "another device has to upload it; then restore"
         case .addressInvalid: "another device has to save the item again; then restore"
         case .keyMissing: "unlock the key store, or log in again"
-        case .offline: "it is tried again when there is a connection"
-        case .throttled: "the server asked to wait"
+        case .offline: "try again when there is a connection"
+        case .throttled: "the server asked to wait; try again later"
         case .signedOut: "log in again"
-        case .diskFull: "make room on this device"
+        case .diskFull: "make room on the disk or in the cache, then try again"
         case .serverError: "the server has a problem; try again later"
         case .notEntitled: "the account may not fetch this; ask its provider"
         case .notFound:
             "the server no longer has it; try again after another device has uploaded it"
         case .corrupt: "the server's copy is damaged; try again"
         case .wrongSize: "the server's copy has another length; try again"
-        case .tooLarge: "raise the cache's limit or unpin something"
+        case .tooLarge: "raise the cache's limit, or read it without keeping it"
         }
     }
 }

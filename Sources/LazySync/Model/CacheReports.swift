@@ -10,6 +10,8 @@ public struct CacheUse: Sendable, Hashable {
     public var isLimitChosen: Bool
     /// What the files of pinned attachments take.
     public var pinned: Int64
+    /// Whether all attachments are pinned, also those to come.
+    public var pinsAll = false
 
     /// What all of it takes.
     public var bytes: Int64 { originals + thumbnails }
@@ -36,6 +38,18 @@ public struct PinReport: Sendable, Hashable {
     public var fetched = 0
     /// What came over the wire for them, in bytes of content.
     public var bytes: Int64 = 0
-    /// Those that did not come, with the reasons.
+    /// Those that are not here, with the reasons: they did not come, or have no usable address.
     public var missing: [AttachmentKey: UnavailableReason] = [:]
+}
+
+/// How far `keepPinned` is; for a progress bar.
+public struct PinProgress: Sendable, Hashable {
+    /// Files that came or were given up.
+    public var done: Int
+    /// Those of them that came.
+    public var fetched: Int
+    /// Files that were not here when it began, also those without a usable address.
+    public var total: Int
+    /// What came over the wire so far, in bytes of content.
+    public var bytes: Int64
 }

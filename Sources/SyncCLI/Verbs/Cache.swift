@@ -11,7 +11,7 @@ extension Verb {
         usage: """
             usage: sync cache [--limit SIZE]
 
-            Shows what opened files and thumbnails take on the disk, what of it is pinned, and the
+            Shows what opened files (originals) and thumbnails take on the disk, what is pinned, and the
             limit. What was opened least recently makes room for what is opened; a path that was
             printed is safe for ten minutes.
 
@@ -41,6 +41,7 @@ extension Verb {
         if text != nil { try await engine.setCacheLimit(limit.map(Int64.init)) }
         let use = try await engine.cacheUse()
         context.console.print(use.json, text: context.console.output.facts(use.facts))
+        if text != nil, let excess = use.excess { context.console.note(excess) }
         return .done
     }
 }
@@ -52,6 +53,8 @@ extension CacheUse {
             "bytes": .integer(bytes),
             "limit": .integer(limit),
             "pinned": .integer(pinned),
+            "pinsAll": .bool(pinsAll),
+            "isLimitChosen": .bool(isLimitChosen),
             "originals": .integer(originals),
             "thumbnails": .integer(thumbnails),
         ]
@@ -63,10 +66,23 @@ extension CacheUse {
     fileprivate var facts: KeyValuePairs<String, String?> {
         [
             "cache": text,
-            "files": Quantity.size(originals),
+            "originals": Quantity.size(originals),
             "thumbnails": Quantity.size(thumbnails),
-            "pinned": pinned == 0 ? nil : Quantity.size(pinned),
+            "pinned": pinned == 0 && !pinsAll
+                ? nil : Quantity.size(pinned) + (pinsAll ? "; \(CacheUse.everything)" : ""),
             "limit": Quantity.size(limit) + (isLimitChosen ? "" : ", the usual one"),
         ]
+    }
+
+    /// What is pinned if all of it is.
+    static let everything = "all attachments, also those to come"
+
+    /// How much is over the limit for now, and why; nil if nothing is.
+    fileprivate var excess: String? {
+        guard bytes > limit else { return nil }
+        let pins = pinned == 0 ? "" : "is pinned (\(Quantity.size(pinned))), "
+        return
+            "\(Quantity.size(bytes)) stay for now, \(Quantity.size(bytes - limit)) over the limit: "
+            + "what was opened in the last ten minutes, \(pins)or is in use"
     }
 }

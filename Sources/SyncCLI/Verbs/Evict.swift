@@ -13,7 +13,9 @@ extension Verb {
 
             Removes bytes from this device and prints how many files went and what that freed. The
             addresses and the thumbnails stay (a small photo without one is its own), and the bytes
-            come again when they are opened. What is pinned, or in use by another program, stays.
+            come again when they are opened. What is pinned, or in use by another program, stays: one
+            that is pinned exits with 4, one in use with 3. With --all, the summary counts both; what
+            is pinned is meant to stay and the exit is 0, what is in use is not, and it is 5.
 
             options
               --all               everything that is not pinned and not in use
@@ -31,8 +33,13 @@ extension Verb {
         let engine = try await context.openEngine()
         var report = EvictionReport()
         if let id {
-            report.bytes = try await engine.evict(try await engine.resolveAttachment(id))
-            report.files = report.bytes > 0 ? 1 : 0
+            let key = try await engine.resolveAttachment(id)
+            do {
+                report.bytes = try await engine.evict(key)
+                report.files = report.bytes > 0 ? 1 : 0
+            } catch {
+                throw await context.explain(error, key, sizeFrom: nil)
+            }
         } else {
             report = try await engine.evictAll()
         }
@@ -44,10 +51,17 @@ extension Verb {
                 "inUse": .integer(report.inUse),
             ],
             text: context.console.output.facts([
-                "removed": "\(report.files) files, \(Quantity.size(report.bytes))",
-                "pinned": report.pinned == 0 ? nil : "\(report.pinned) stay",
-                "in use": report.inUse == 0 ? nil : "\(report.inUse) stay",
+                "removed":
+                    "\(Quantity.count(report.files, "file")), \(Quantity.size(report.bytes))",
+                "pinned": report.pinned == 0 ? nil : Quantity.stay(report.pinned),
+                "in use": report.inUse == 0 ? nil : Quantity.stay(report.inUse),
             ]))
         return report.inUse == 0 ? .done : .partial
+    }
+}
+
+extension Quantity {
+    fileprivate static func stay(_ number: Int) -> String {
+        number == 1 ? "1 stays" : "\(number) stay"
     }
 }

@@ -45,6 +45,14 @@ extension Explanation {
                 "chunk": .integer(orNull: evidence.chunk),
             ],
             "path": .string(orNull: path),
+            "item": .string(attachment.key.item.description),
+            "title": .string(attachment.itemTitle),
+            "name": .string(attachment.name),
+            "type": .string(attachment.type),
+            "size": .integer(attachment.size),
+            "pinned": .bool(attachment.isPinned),
+            "thumb": .string(orNull: attachment.thumbnail?.name),
+            "help": .string(orNull: hint),
         ]
     }
 
@@ -56,7 +64,8 @@ extension Explanation {
             "type": attachment.type,
             "size": "\(attachment.size)",
             "state": attachment.state.text,
-            "help": attachment.state.reason?.help,
+            "help": hint,
+            "pinned": attachment.isPinned ? "yes" : nil,
             "thumbnail": attachment.thumbnail?.text,
             "address": recordName ?? "none",
             "status": evidence.status.map { "\($0)" },

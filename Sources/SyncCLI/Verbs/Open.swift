@@ -33,6 +33,7 @@ extension Verb {
         operands: .one("ID"),
         options: [.stdout, .range, .view],
         usesNetwork: true,
+        keepsBytes: true,
         run: open)
 
     private static func open(_ context: Context) async throws -> ExitCode {

@@ -24,15 +24,17 @@ extension Verb {
         operands: .optional("ID"),
         options: [.all],
         usesNetwork: true,
+        keepsBytes: true,
         run: retry)
 
     private static func retry(_ context: Context) async throws -> ExitCode {
         let one = try context.arguments.oneOrAll(.all)
         let engine = try await context.openEngine()
-        let ids =
-            if let one { [one] } else { try await engine.unavailable().map(\.description) }
-        return try await context.forEach(ids) { id in
-            let key = try await engine.resolveAttachment(id)
+        let keys =
+            if let one {
+                [try await engine.resolveAttachment(one)]
+            } else { try await engine.unavailable() }
+        return try await context.forEach(keys, named: { "\($0.id)" }) { key in
             let explanation = try await context.console.withProgress { feed in
                 try await engine.retry(key, progress: feed.ofBytes)
             }
@@ -45,7 +47,10 @@ extension Verb {
                         .joined(separator: output.columns == nil ? "\t" : "  ")
                 ])
             if let reason = attachment.state.reason {
-                throw Failure(unavailable: reason)
+                var failure = Failure(key, unavailable: reason, "still unavailable")
+                failure.nextAttempt = explanation.evidence.nextAttempt
+                failure.hint = explanation.hint
+                throw failure
             }
         }
     }

@@ -26,6 +26,7 @@ extension Verb {
         operands: .some("ID"),
         options: [.to],
         usesNetwork: true,
+        keepsBytes: true,
         run: save)
 
     private static func save(_ context: Context) async throws -> ExitCode {
@@ -36,11 +37,17 @@ extension Verb {
                 hint: "make it first: mkdir '\(destination)'")
         }
         let engine = try await context.openEngine()
-        return try await context.forEach(context.arguments.operands) { id in
+        return try await context.forEach(context.arguments.operands, named: \.self) { id in
             let key = try await engine.resolveAttachment(id)
-            let path = try await engine.save(key, to: destination)
-            context.console.print(
-                ["id": .string(key.id.description), "path": .string(path)], text: [path])
+            do {
+                let path = try await context.console.withProgress { _ in
+                    try await engine.save(key, to: destination)
+                }
+                context.console.print(
+                    ["id": .string(key.id.description), "path": .string(path)], text: [path])
+            } catch let error as SyncError {
+                throw await context.explain(error, key, sizeFrom: engine)
+            }
         }
     }
 }

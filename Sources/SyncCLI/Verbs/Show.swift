@@ -35,7 +35,7 @@ extension Output {
             "modified": item.modified,
         ])
         if let text = item.text, !text.isEmpty { lines += ["", text.visibleLines] }
-        if !item.attachments.isEmpty { lines += [""] + self.lines(item.attachments) }
+        if !item.attachments.isEmpty { lines += [""] + self.lines(item.attachments, pins: true) }
         return lines
     }
 }

@@ -64,6 +64,7 @@ extension EngineStatus {
             "schema": "\(schema)",
             "states": counts.map { "\($0.count) \($0.state)" }.joined(separator: ", "),
             "cache": cache.text,
+            "pinned": cache.pinsAll ? CacheUse.everything : nil,
             "outbox": "0",
             "flags": flags.isEmpty ? nil : flags.joined(separator: " "),
         ]

@@ -1,3 +1,4 @@
+import SyncPlatform
 import Testing
 
 @testable import LazySync
@@ -20,7 +21,7 @@ import Testing
             let error = await #expect(throws: SyncError.self) {
                 try await cache.engine.evict(cache.keys[0])
             }
-            #expect(error?.code == .invalidInput)
+            #expect(error?.code == .pinned)
             #expect(try await cache.engine.evictAll().pinned == 1)
             #expect(try await cache.here() == [0])
             try await cache.engine.unpin(cache.keys[0])
@@ -70,6 +71,36 @@ import Testing
             #expect(report.missing == [cache.keys[1]: .notEntitled])
             cache.home.server.faults.clear()
             #expect(try await cache.engine.keepPinned().fetched == 1)
+        }
+    }
+
+    @Test func `a pinned attachment without an address is missing, and said why`() async throws {
+        let account = TestAccount()
+        let whole = account.add("Whole", TestFile("a", size: 70_000))
+        let bare = account.add(
+            "Bare", TestFile("b", size: 70_000), TestFile("c", size: 70_000))
+        account.change(bare.id) {
+            $0.attachments[0].ref = .absent
+            $0.attachments[1].ref = .null
+        }
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.enter()
+            _ = try await engine.restore()
+            try await engine.setAllPinned(true)
+            let seen = Locked<[PinProgress]>([])
+            let report = try await engine.keepPinned { progress in
+                seen.withLock { $0.append(progress) }
+            }
+            #expect(report.fetched == 1)
+            #expect(
+                report.missing == [bare.key(0): .addressMissing, bare.key(1): .addressMissing])
+            #expect(try await engine.explain(whole.key()).attachment.state == .here)
+            #expect(try await engine.cacheUse().pinsAll)
+            let last = try #require(seen.withLock { $0.last })
+            #expect(last == PinProgress(done: 3, fetched: 1, total: 3, bytes: 70_000))
+            try await engine.setAllPinned(false)
+            #expect(try await !engine.cacheUse().pinsAll)
         }
     }
 

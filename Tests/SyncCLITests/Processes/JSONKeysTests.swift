@@ -31,6 +31,68 @@ import Testing
         }
     }
 
+    /// The members that docs/COMMAND.md names, by verb; of those that may be left out, apart.
+    private func documented() throws -> [String: (always: Set<String>, maybe: Set<String>)] {
+        var rows: [String: (always: Set<String>, maybe: Set<String>)] = [:]
+        for line in try Repository.text("docs/COMMAND.md").split(separator: "\n")
+        where line.hasPrefix("| ") && line.contains("`") {
+            let cells = line.split(separator: "|")
+            let verb = cells[0].filter { !"` ".contains($0) }
+            // What stands in parentheses is a member's own, or a word about it.
+            let outer = cells[1].replacing(try Regex(#"\([^)]*\)"#), with: "")
+            let words = outer.split(separator: ";")[0].split(separator: "`").map(String.init)
+                .filter { word in word.allSatisfy { $0.isLetter || $0 == "?" } }
+            rows[verb] = (
+                Set(words.filter { !$0.hasSuffix("?") }),
+                Set(words.filter { $0.hasSuffix("?") }.map { String($0.dropLast()) })
+            )
+        }
+        return rows
+    }
+
+    @Test func `are those that docs COMMAND lists, for every verb`() async throws {
+        let table = try documented()
+        let help = try await Command(["help"]).result().lines
+        let verbs = help.filter { $0.hasPrefix("  ") && $0.dropFirst(2).first?.isLetter == true }
+            .compactMap { $0.split(separator: " ").first.map(String.init) }
+        #expect(verbs.count > 20)
+        for verb in verbs where verb != "help" { #expect(table[verb] != nil, "\(verb)") }
+
+        let device = try Device()
+        let id = try device.account.file("notes.md").id
+        let item = try #require(device.account.items.first).id
+        func check(_ words: [String], as row: String? = nil) async throws {
+            let (always, maybe) = try #require(table[row ?? words[0]])
+            let objects = try await device.done(words + ["--json"]).objects
+            #expect(!objects.isEmpty)
+            for object in objects {
+                let keys = Set(object.keys)
+                #expect(keys.isSuperset(of: always), "\(words): \(always.subtracting(keys))")
+                let known = always.union(maybe)
+                #expect(keys.isSubset(of: known), "\(words): \(keys.subtracting(known))")
+            }
+        }
+        try await check(device.loginWords())
+        for words in [
+            ["restore"], ["list"], ["items"], ["show", item],
+            ["save", id, "--to", device.scratch.path],
+            ["explain", id], ["unpin", id], ["unpin", "--all"], ["evict", id],
+            ["cache"], ["verify"], ["status"], ["export", device.scratch["catalog.json"].path],
+            ["version"],
+        ] { try await check(words) }
+        try await check(["open", id])
+        try await check(["retry", id], as: "explain")
+        try await check(["thumb", device.account.file("icon.png").id], as: "open")
+        try await check(["pin", id], as: "open")
+        let pinned = try await device.done("pin", "--all", "--json").object
+        #expect(Set(pinned.keys) == ["fetched", "missing", "bytes", "reasons"])
+        let error = try await device.sync("evict", id, "--json").errorObject
+        let row = try #require(table["anerror"])
+        #expect(Set(error.keys) == row.always.union(["id"]))
+        #expect(row.maybe == ["id", "nextAttempt"])
+        try await check(["logout"])
+    }
+
     @Test func `of every verb are those that are promised`() async throws {
         let device = try Device()
         let account = device.account

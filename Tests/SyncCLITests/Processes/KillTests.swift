@@ -63,7 +63,12 @@ import Testing
         command.signal(signal)
         let result = try await command.result(within: .seconds(20))
         #expect(result.exit == 130, "\(result)")
-        #expect(result.error == "sync: error: interrupted\n")
+        #expect(
+            result.error == """
+                sync: error: interrupted
+                sync: hint: what came is kept; the same command goes on from there
+
+                """)
         gate.open()
         let opened = try await device.done("open", file.id, "--json").object
         // 45 whole chunks had come.
