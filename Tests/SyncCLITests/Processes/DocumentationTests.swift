@@ -5,12 +5,16 @@ import Testing
 
 /// What the documents show is what happens.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The documents` {
-    /// The text of a fenced block in a document.
+    /// The text of the first fenced block of a language in a document.
     private func block(_ language: String, in path: String) throws -> String {
-        let text = try Repository.text(path)
-        let start = try #require(text.range(of: "```\(language)\n"), "no \(language) in \(path)")
-        let rest = text[start.upperBound...]
-        return String(rest[..<(try #require(rest.range(of: "\n```")).lowerBound)]) + "\n"
+        try #require(try blocks(language, in: path).first, "no \(language) in \(path)")
+    }
+
+    /// The texts of all fenced blocks of a language in a document.
+    private func blocks(_ language: String, in path: String) throws -> [String] {
+        try Repository.text(path).components(separatedBy: "```\(language)\n").dropFirst().map {
+            String($0[..<(try #require($0.range(of: "\n```")).lowerBound)]) + "\n"
+        }
     }
 
     @Test func `docs PROTOCOL: curl alone walks from the login to a blob`() async throws {
@@ -50,11 +54,15 @@ import Testing
             text.split(separator: "\n", omittingEmptySubsequences: false)
         }
         let compiled = lines(source).map { $0.hasPrefix("    ") ? $0.dropFirst(4) : $0 }
-        let readme = lines(try block("swift", in: "README.md")).filter { $0 != "import LazySync" }
-            .joined(separator: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(
-            compiled.joined(separator: "\n").contains(readme),
-            "ReadmeExample.swift has another text than README.md")
+        let examples = try blocks("swift", in: "README.md")
+        #expect(examples.count == 2)
+        for example in examples {
+            let readme = lines(example).filter { $0 != "import LazySync" }
+                .joined(separator: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(
+                compiled.joined(separator: "\n").contains(readme),
+                "ReadmeExample.swift has another text than README.md")
+        }
         // The type's own example is a part of it.
         let engine = try Repository.text("Sources/LazySync/SyncEngine.swift")
         let example = try #require(engine.split(separator: "/// ```").dropFirst().first)
