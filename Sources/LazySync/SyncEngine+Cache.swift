@@ -91,7 +91,7 @@ extension SyncEngine {
         var report = PinReport()
         var watch: PinWatch?
         if let progress {
-            watch = PinWatch(total: try await catalog.countPinnedNotHere(), progress)
+            watch = PinWatch(try await catalog.countPinnedNotHere(), progress)
         }
         var row: Int64 = 0
         while let end = try await noteMissing(after: row, &report, watch) { row = end }

@@ -10,6 +10,8 @@ struct ProgressSample: Sendable, Equatable {
     let total: Int64?
     /// The bytes that came so far, for the rate.
     let bytes: Int64
+    /// The bytes in all, if these say better than what is counted how much time is left.
+    var totalBytes: Int64?
 }
 
 /// Where a verb's work tells how far it is; the closures are nil when nobody looks.
@@ -35,7 +37,8 @@ struct ProgressFeed: Sendable {
             send(
                 .init(
                     label: "pinned", unit: .entries, done: Int64(progress.done),
-                    total: Int64(progress.total), bytes: progress.bytes))
+                    total: Int64(progress.total), bytes: progress.bytes,
+                    totalBytes: progress.totalBytes))
         }
     }
 
@@ -118,12 +121,23 @@ struct ProgressMeter: Sendable {
         if sample.bytes != 0 || sample.unit == .bytes, let rate = bytesRate.perSecond {
             parts.append(Quantity.rate(rate))
         }
-        if let total = sample.total, let rate = doneRate.perSecond, rate > 0 {
-            let seconds = max(0, Double(total) - Double(sample.done)) / rate
-            // A time beyond four days is no forecast.
-            if seconds < 360_000 { parts.append("\(Quantity.time(seconds)) left") }
+        // A time beyond four days is no forecast.
+        if let seconds = secondsLeft(sample), seconds < 360_000 {
+            parts.append("\(Quantity.time(seconds)) left")
         }
         return parts.joined(separator: "  ").cut(to: columns)
+    }
+
+    /// How long it takes at this pace; nil if there is no telling.
+    private func secondsLeft(_ sample: ProgressSample) -> Double? {
+        let (total, done, rate) =
+            if let bytes = sample.totalBytes {
+                (Double(bytes), Double(sample.bytes), bytesRate.perSecond)
+            } else {
+                (sample.total.map(Double.init) ?? -1, Double(sample.done), doneRate.perSecond)
+            }
+        guard let rate, rate > 0, total >= 0 else { return nil }
+        return max(0, total - done) / rate
     }
 
     private func amount(_ number: Int64, _ unit: ProgressSample.Unit) -> String {

@@ -108,13 +108,18 @@ extension Catalog {
         }
     }
 
-    /// How many pinned attachments are not here, also those without a usable address.
-    func countPinnedNotHere() async throws(SyncError) -> Int {
+    /// How many pinned attachments are not here, also those without a usable address; and how
+    /// many bytes those that can come have.
+    func countPinnedNotHere() async throws(SyncError) -> (files: Int, bytes: Int64) {
         try await read("count what is pinned") { connection in
-            try [Query.countPinnedNotHere, .countPinnedWithoutAddress].reduce(0) { count, query in
+            var sum: (files: Int, bytes: Int64) = (0, 0)
+            for query in [Query.countPinnedNotHere, .countPinnedWithoutAddress] {
                 let counting = try connection.prepare(query)
-                return try count + (counting.step() ? Int(counting.int(0)) : 0)
+                guard try counting.step() else { continue }
+                sum.files += Int(counting.int(0))
+                sum.bytes += counting.int(1)
             }
+            return sum
         }
     }
 

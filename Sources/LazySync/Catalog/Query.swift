@@ -258,13 +258,13 @@ enum Query: String, CaseIterable {
         ORDER BY substr(a.cloud_blob_ref, 106) LIMIT ?2
         """
     case countPinnedNotHere = """
-        SELECT count(*) FROM attachment a
+        SELECT count(*), CAST(min(total(a.size), 9e18) AS INTEGER) FROM attachment a
         WHERE a.pinned = 1 AND substr(a.cloud_blob_ref, 106) > x'' AND NOT EXISTS (
             SELECT 1 FROM blob b
             WHERE b.record = substr(a.cloud_blob_ref, 106) AND b.here_boot IS NOT NULL)
         """
     case countPinnedWithoutAddress = """
-        SELECT count(*) FROM attachment
+        SELECT count(*), 0 FROM attachment
         WHERE pinned = 1 AND substr(cloud_blob_ref, 106) IS NULL
         """
     case pinnedWithoutAddress = """

@@ -52,4 +52,6 @@ public struct PinProgress: Sendable, Hashable {
     public var total: Int
     /// What came over the wire so far, in bytes of content.
     public var bytes: Int64
+    /// How many bytes all these files have; less comes if a part of some is here, or does not come.
+    public var totalBytes: Int64
 }

@@ -11,9 +11,13 @@ final class PinWatch: Sendable {
         var files: [AttachmentKey: Int64] = [:]
     }
 
-    init(total: Int, _ progress: @escaping @Sendable (PinProgress) -> Void) {
+    init(_ total: (files: Int, bytes: Int64), _ progress: @escaping @Sendable (PinProgress) -> Void)
+    {
         self.progress = progress
-        state = Locked(State(sum: PinProgress(done: 0, fetched: 0, total: total, bytes: 0)))
+        state = Locked(
+            State(
+                sum: PinProgress(
+                    done: 0, fetched: 0, total: total.files, bytes: 0, totalBytes: total.bytes)))
     }
 
     /// Looks at one file's bytes while they come.

@@ -69,10 +69,13 @@ extension Verb {
         do {
             let report = try await context.console.withProgress { feed in
                 let draw = feed.ofPins
-                return try await engine.keepPinned { progress in
+                let note: @Sendable (PinProgress) -> Void = { progress in
                     last.withLock { $0 = progress }
                     draw?(progress)
                 }
+                // To count all costs a walk over what is pinned.
+                let isOfUse = draw != nil || context.console.output.json
+                return try await engine.keepPinned(isOfUse ? note : nil)
             }
             context.console.print(report.json, text: context.console.output.facts(report.facts))
             context.console.report(report.failures)

@@ -98,7 +98,10 @@ import Testing
             #expect(try await engine.explain(whole.key()).attachment.state == .here)
             #expect(try await engine.cacheUse().pinsAll)
             let last = try #require(seen.withLock { $0.last })
-            #expect(last == PinProgress(done: 3, fetched: 1, total: 3, bytes: 70_000))
+            #expect(
+                last
+                    == PinProgress(done: 3, fetched: 1, total: 3, bytes: 70_000, totalBytes: 70_000)
+            )
             try await engine.setAllPinned(false)
             #expect(try await !engine.cacheUse().pinsAll)
         }
