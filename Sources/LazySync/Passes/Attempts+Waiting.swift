@@ -24,7 +24,7 @@ extension Attempts {
         if let seconds = failure.retryAfter {
             guard Duration.seconds(seconds) <= policy.ceiling else { throw failure }
         } else if failure.next == .later {
-            try await clock.wait(clock.jitter(policy, after: inARow))
+            try await clock.wait(clock.jitter(policy, after: inARow), because: failure.reason)
         }
     }
 }
