@@ -129,12 +129,12 @@ struct ByteStream {
         let bytes = try File(file.path, for: .read)
         var offset = start
         while offset < file.size {
-            // Whoever writes may have been at it for long.
-            _ = try materializer.access.enter("open \(key.id)")
             try Task.checkCancellation()
             offset = try await Blocking.run { [offset] in
                 var next = offset
                 for _ in 0..<Self.piecesAtOnce where next < file.size {
+                    // Whoever writes may have been at it for long.
+                    _ = try materializer.access.enter("open \(key.id)")
                     let piece = try bytes.read(count: BlobGeometry.chunkSize, at: next)
                     guard !piece.isEmpty else {
                         throw SyncError(.storage, "open \(key.id)", "the cached file was cut")
