@@ -98,7 +98,9 @@ import Testing
         #expect(known(try FileSystem.facts(test.place.part)).allocated < 65_536)
     }
 
-    @Test func `a reader follows no link in the place of a file, and one that fills removes it`() throws {
+    @Test func `a reader follows no link in the place of a file, and one that fills removes it`()
+        throws
+    {
         let test = try TestBlob(size: 10)
         let target = test.folder.appending(path: "target")
         try Data("mine".utf8).write(to: target)
