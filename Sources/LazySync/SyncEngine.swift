@@ -66,6 +66,9 @@ public actor SyncEngine {
         await account.setPull { [weak engine] () async throws(SyncError) in
             try await engine?.pullOnce()
         }
+        await account.setThrottled { [weak catalog] in
+            try? await catalog?.conditions()[.throttled]?.nextAttempt?.seconds
+        }
         await account.setOnLogout(device) { [weak engine] in await engine?.close() }
         return engine
     }

@@ -81,8 +81,22 @@ actor OpenAccount {
         return keys != nil
     }
 
-    func remote() throws(SyncError) -> any Remote {
-        GatedRemote(remote: try http(), gate: lane.gate, host: lane.host)
+    /// The server, behind the gate that holds back what the host asked to wait.
+    func remote() async throws(SyncError) -> any Remote {
+        let remote = GatedRemote(remote: try http(), gate: lane.gate, host: lane.host)
+        if let throttled {
+            self.throttled = nil
+            // What the host asked of a program before this one.
+            if let until = await throttled() { lane.gate.hold(lane.host, untilUnix: until) }
+        }
+        return remote
+    }
+
+    /// When the host may be asked again, as the catalog has it; asked once, before the first request.
+    private var throttled: (@Sendable () async -> Int64?)?
+
+    func setThrottled(_ throttled: @escaping @Sendable () async -> Int64?) {
+        self.throttled = throttled
     }
 
     /// The server without the gate, for calls that a person waits for.

@@ -73,6 +73,19 @@ final class HostGate: Sendable {
         }
     }
 
+    /// Holds requests back until a time of the day that was noted when the host asked for it.
+    ///
+    /// The watch may have been set since: an hour at the most, which is as long as a host may ask.
+    func hold(_ host: String, untilUnix time: Int64) {
+        let left = min(time - clock.now, Problem.longestWait)
+        guard left > 0 else { return }
+        let until = clock.instant + .seconds(left)
+        state.withLock { state in
+            guard until > state.holds[host]?.until ?? .zero else { return }
+            state.holds[host] = Hold(until: until)
+        }
+    }
+
     /// Lets requests out again, also those that wait: a person's word counts more than a host's.
     func open(_ host: String) {
         let sleepers = state.withLock { state in

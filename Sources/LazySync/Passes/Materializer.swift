@@ -79,7 +79,11 @@ actor Materializer {
         priority: TransferQueue.Priority = .opened,
         watch: Watchers.Watcher? = nil
     ) async throws(SyncError) -> MaterializedFile {
-        if again { lane.gate.open(lane.host) }
+        if again {
+            // Only now does it hold what the host asked of programs before this one.
+            _ = try? await access.remote()
+            lane.gate.open(lane.host)
+        }
         var isAgain = again
         for _ in 0..<Self.mostAddresses {
             let (row, ref) = try await addressed(key)

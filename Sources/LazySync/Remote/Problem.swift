@@ -17,7 +17,7 @@ enum Problem {
     static let expiredRedirect = "expired-redirect"
 
     /// Longest wait that a host may ask for.
-    private static let longestWait: Int64 = 3600
+    static let longestWait: Int64 = 3600
 
     /// What an answer with an unexpected status means.
     ///

@@ -219,3 +219,49 @@ import Testing
         }
     }
 }
+
+/// What a host asked of one program, another one keeps too.
+@Suite(.timeLimit(.minutes(10))) struct HostGateRestartTests {
+    @Test
+    func `after a restart nothing goes to a host that asked to wait, but for a person's retry`()
+        async throws
+    {
+        try await withOneFile { file in
+            file.server.faults.add(
+                file.request, times: 1,
+                .problem(429, code: "slow-down", headers: [Header("Retry-After", "120")]))
+            try await file.openFails(.throttled)
+            await file.engine.close()
+            let asked = file.server.log.entries.count
+            let next = try await file.home.open()
+            for _ in 0..<2 {
+                let error = await #expect(throws: SyncError.self) { try await next.restore() }
+                #expect(error?.code == .unavailable(.throttled))
+            }
+            let opening = await #expect(throws: SyncError.self) {
+                try await next.materialize(file.key)
+            }
+            #expect(opening?.code == .unavailable(.throttled))
+            #expect(file.server.log.entries.count == asked)
+            let retried = try await next.retry(file.key)
+            #expect(retried.attachment.state == .here)
+            _ = try await next.restore()
+            await next.close()
+        }
+    }
+
+    @Test func `when the time is over a restart asks again`() async throws {
+        try await withOneFile { file in
+            file.server.faults.add(
+                file.request, times: 1,
+                .problem(429, code: "slow-down", headers: [Header("Retry-After", "120")]))
+            try await file.openFails(.throttled)
+            await file.engine.close()
+            file.home.clock.advance(by: 121)
+            let next = try await file.home.open()
+            _ = try await next.restore()
+            try await file.open(with: next)
+            await next.close()
+        }
+    }
+}
