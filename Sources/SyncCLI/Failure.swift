@@ -59,8 +59,7 @@ struct Failure: Error, Sendable, Equatable {
                 message = "\(row.word): \(Failure.sentence(message))"
             }
             if verbose { message = "\(error.operation): \(message)" }
-            self.init(
-                row.exit, code: row.word, message, hint: error.hint ?? error.cacheHint ?? row.hint)
+            self.init(row.exit, code: row.word, message, hint: error.hint ?? row.hint)
             nextAttempt = error.retryAfter.flatMap { Timestamp(seconds: Host.now + $0) }
             if let nextAttempt { hint = "the server asked to wait until \(nextAttempt)" }
         case is CancellationError:
@@ -97,16 +96,6 @@ struct Failure: Error, Sendable, Equatable {
         let first = text.split(separator: ": ", maxSplits: 1)[0]
         let place = first.split(separator: " after ", maxSplits: 1)[0].dropFirst(21)
         return "no connection to \(place)"
-    }
-}
-
-extension SyncError {
-    /// What helps when it is the cache that is full, and not the disk.
-    fileprivate var cacheHint: String? {
-        guard operation == "make room" || operation == "keep a thumbnail" else { return nil }
-        return code == .unavailable(.diskFull)
-            ? "raise the limit with 'sync cache --limit', evict or unpin something, or wait ten "
-                + "minutes" : nil
     }
 }
 

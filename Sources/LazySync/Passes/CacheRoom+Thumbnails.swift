@@ -149,9 +149,7 @@ extension CacheRoom {
                 .unavailable(.tooLarge), "keep a thumbnail",
                 "it does not fit into the thumbnails' share of the cache, \(share) bytes")
         }
-        return SyncError(
-            .unavailable(.diskFull), "keep a thumbnail",
-            "what is in the cache is in use, was just opened, or is pinned")
+        return SyncError.cacheIsFull("keep a thumbnail")
     }
 
     /// What one takes on the disk.

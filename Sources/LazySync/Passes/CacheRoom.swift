@@ -216,10 +216,7 @@ struct CacheRoom: Sendable {
         guard possible >= excess,
             try evict(connection, atMost: excess, sparing: record) >= excess
         else {
-            return SyncError(
-                .unavailable(.diskFull), "make room",
-                "what is in the cache is in use, was just opened, or is pinned",
-                hint: "wait ten minutes, evict or unpin something, or raise the cache's limit")
+            return SyncError.cacheIsFull("make room")
         }
         return nil
     }
@@ -354,5 +351,15 @@ struct CacheRoom: Sendable {
     /// What a record's files take on the disk now.
     private func onDisk(_ record: String) throws -> Int64 {
         try BlobPlace(record: record, under: places.blobs).onDisk()
+    }
+}
+
+extension SyncError {
+    /// It is the cache that has no room, and not the disk: other things help.
+    static func cacheIsFull(_ operation: String) -> SyncError {
+        SyncError(
+            .unavailable(.diskFull), operation,
+            "what is in the cache is in use, was just opened, or is pinned",
+            hint: "raise the cache's limit, evict or unpin something, or wait ten minutes")
     }
 }

@@ -1,14 +1,5 @@
 import LazySync
 
-extension Option {
-    fileprivate static let server = value("server", "URL")
-    fileprivate static let account = value("account", "NAME")
-    fileprivate static let device = value("device", "NAME")
-    fileprivate static let passphraseFile = value("passphrase-file", "FILE|-")
-    fileprivate static let keyStore = value("key-store", "secret-service|file")
-    fileprivate static let caFile = value("ca-file", "F")
-}
-
 extension Verb {
     static let create = Verb(
         name: "create",
@@ -42,15 +33,9 @@ extension Verb {
 
     private static func create(_ context: Context) async throws -> ExitCode {
         let arguments = context.arguments
-        let kind = try arguments.word(.keyStore, of: KeyStoreKind.allCases.map(\.rawValue))
-        let request = LoginRequest(
-            server: try arguments.required(.server),
-            account: try arguments.required(.account),
-            device: arguments[.device] ?? Host.name,
-            // Last, so that nobody is asked for a passphrase for words that are wrong.
-            secret: .passphrase(try Secrets.new("passphrase", from: arguments[.passphraseFile])),
-            keyStore: kind.flatMap(KeyStoreKind.init) ?? .secretService,
-            caFile: arguments[.caFile])
+        let request = try arguments.loginRequest { () throws(Failure) in
+            .passphrase(try Secrets.new("passphrase", from: arguments[.passphraseFile]))
+        }
         let recoveryKey = try await SyncEngine.createAccount(request, context.configuration)
         // Before the login, which can fail: it is not to be had again.
         context.console.print(

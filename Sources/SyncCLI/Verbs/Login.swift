@@ -1,13 +1,7 @@
 import LazySync
 
 extension Option {
-    fileprivate static let server = value("server", "URL")
-    fileprivate static let account = value("account", "NAME")
-    fileprivate static let device = value("device", "NAME")
-    fileprivate static let passphraseFile = value("passphrase-file", "FILE|-")
     fileprivate static let recoveryKeyFile = value("recovery-key-file", "FILE|-")
-    fileprivate static let keyStore = value("key-store", "secret-service|file")
-    fileprivate static let caFile = value("ca-file", "F")
 }
 
 extension Verb {
@@ -49,15 +43,9 @@ extension Verb {
 
     private static func login(_ context: Context) async throws -> ExitCode {
         let arguments = context.arguments
-        let kind = try arguments.word(.keyStore, of: KeyStoreKind.allCases.map(\.rawValue))
-        let request = LoginRequest(
-            server: try arguments.required(.server),
-            account: try arguments.required(.account),
-            device: arguments[.device] ?? Host.name,
-            // Last, so that nobody is asked for a passphrase for words that are wrong.
-            secret: try secret(arguments),
-            keyStore: kind.flatMap(KeyStoreKind.init) ?? .secretService,
-            caFile: arguments[.caFile])
+        let request = try arguments.loginRequest { () throws(Failure) in
+            try secret(arguments)
+        }
         let engine = try await SyncEngine.login(request, context.configuration)
         context.console.print(
             ["account": .string(engine.account), "server": .string(engine.server)],

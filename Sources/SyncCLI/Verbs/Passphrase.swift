@@ -1,9 +1,5 @@
 import LazySync
 
-extension Option {
-    fileprivate static let passphraseFile = value("passphrase-file", "FILE|-")
-}
-
 extension Verb {
     static let passphrase = Verb(
         name: "passphrase",
