@@ -36,7 +36,7 @@ extension SyncEngine {
         }
         let before = try await cacheUse().limit
         let room = materializer.room
-        try await room.noting { () async throws(SyncError) in
+        _ = try await room.noting({ room.mayGo($0) }) { () async throws(SyncError) in
             try await self.catalog.setCacheLimit(bytes)
             try await room.shrink()
         }
@@ -170,14 +170,16 @@ extension SyncEngine {
         }
         guard let ref = row.ref else { return 0 }
         let room = materializer.room
-        let outcome = try await room.noting { () async throws(SyncError) in
-            try await room.evict(ref.recordName)
+        let record = ref.recordName
+        let (outcome, unnoted) = try await room.noting({ $0.record == record }) {
+            () async throws(SyncError) in
+            try await room.evict(record)
         }
         switch outcome {
         case .gone(let bytes):
             try await catalog.noteRoom()
             broadcast.send(.attachment(key, .remote, bytes: 0))
-            return bytes
+            return bytes + unnoted
         case .notHere: return 0
         case .isPinned:
             throw SyncError(.pinned, "evict \(key.id)", "it is pinned", hint: "unpin it first")
@@ -192,9 +194,11 @@ extension SyncEngine {
     public func evictAll() async throws(SyncError) -> EvictionReport {
         try requireOpen("evict everything")
         let room = materializer.room
-        let evicted = try await room.noting { () async throws(SyncError) in
+        var (evicted, unnoted) = try await room.noting({ _ in true }) {
+            () async throws(SyncError) in
             try await room.evictAll()
         }
+        evicted.bytes += unnoted
         if evicted.files > 0 {
             try await catalog.noteRoom()
             broadcast.send(.catalog)

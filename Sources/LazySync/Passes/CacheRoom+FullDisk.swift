@@ -5,40 +5,51 @@ extension CacheRoom {
     /// As much as any note takes.
     private static let noteBytes: Int64 = 1 << 20
 
-    /// Runs what frees room; where that cannot be noted for want of room, some goes unnoted before.
+    /// Runs what lets the files that are `meant` go; where that cannot be noted for want of room,
+    /// some of them go unnoted before.
+    ///
+    /// Answers also how many bytes that freed. What is pinned is never meant.
     func noting<Result: Sendable>(
+        _ meant: @escaping @Sendable (CachedBlob) -> Bool,
         _ body: @Sendable () async throws(SyncError) -> Result
-    ) async throws(SyncError) -> Result {
+    ) async throws(SyncError) -> (result: Result, unnoted: Int64) {
         do throws(SyncError) {
-            return try await body()
+            return (try await body(), 0)
         } catch {
-            guard error.code == .unavailable(.diskFull), try await freeUnnoted() else {
-                throw error
-            }
-            return try await body()
+            guard error.code == .unavailable(.diskFull) else { throw error }
+            let freed = try await freeUnnoted(meant)
+            guard freed > 0 else { throw error }
+            return (try await body(), freed)
         }
     }
 
-    /// Removes some files, least recently opened first; false if none could go.
+    /// Removes some files, least recently opened first, and answers how much that freed.
     ///
     /// A mark without its file claims nothing for long: it is found at the next open, and what runs
     /// after this notes the rest.
-    private func freeUnnoted() async throws(SyncError) -> Bool {
+    private func freeUnnoted(
+        _ meant: @escaping @Sendable (CachedBlob) -> Bool
+    ) async throws(SyncError) -> Int64 {
         let oldest = try await catalog.read("make room") { connection in
-            try connection.leastRecentlyOpened(after: nil, limit: 1_000).filter { !$0.isPinned }
+            var records: [String] = []
+            try walk(connection, sparing: nil) { blob in
+                if !blob.isPinned, meant(blob) { records.append(blob.record) }
+                return records.count < 1_000
+            }
+            return records
         }
         return try await SyncError.mapping("make room") {
             try await Blocking.run { [places] in
                 var freed: Int64 = 0
-                for blob in oldest where freed < Self.noteBytes {
-                    guard let alone = try BlobUses(places).tryAlone(blob.record) else { continue }
+                for record in oldest where freed < Self.noteBytes {
+                    guard let alone = try BlobUses(places).tryAlone(record) else { continue }
                     defer { withExtendedLifetime(alone) {} }
-                    let place = BlobPlace(record: blob.record, under: places.blobs)
+                    let place = BlobPlace(record: record, under: places.blobs)
                     let bytes = try place.onDisk()
                     guard bytes > 0, (try? place.remove()) != nil else { continue }
                     freed += bytes
                 }
-                return freed > 0
+                return freed
             }
         }
     }

@@ -303,7 +303,7 @@ struct CacheRoom: Sendable {
         return max(blob.held - onDisk, 0)
     }
 
-    private func mayGo(_ blob: CachedBlob) -> Bool { !blob.isPinned && !isSafe(blob) }
+    func mayGo(_ blob: CachedBlob) -> Bool { !blob.isPinned && !isSafe(blob) }
 
     /// Whether a path was handed out so short a time ago that another note is not worth it.
     static func isNoted(_ blob: BlobRecord, at now: Int64) -> Bool {
