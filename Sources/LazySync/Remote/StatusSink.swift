@@ -8,9 +8,6 @@ final class StatusSink: HTTPSink {
     private let sink: any HTTPSink
     private let refused = Locked<(head: HTTPHead, body: [UInt8])?>(nil)
 
-    /// The most of an error's body that is read.
-    private static let limit = 64 << 10
-
     init(accepts statuses: Set<Int>, sink: any HTTPSink) {
         accepted = statuses
         self.sink = sink
@@ -25,7 +22,7 @@ final class StatusSink: HTTPSink {
     func receive(_ bytes: Span<UInt8>) -> HTTPSinkStep {
         let isRefused = refused.withLock { refused -> HTTPSinkStep? in
             guard let body = refused?.body else { return nil }
-            guard body.count + bytes.count <= Self.limit else { return .stop }
+            guard body.count + bytes.count <= HTTPRequest.errorLimit else { return .stop }
             refused?.body.append(copying: bytes)
             return .more
         }

@@ -17,8 +17,19 @@ package enum AEAD {
         _ plaintext: Span<UInt8>, key: SecretBytes, nonce: Span<UInt8>, aad: Span<UInt8>,
         into box: inout MutableSpan<UInt8>
     ) {
-        precondition(key.count == keyBytes && box.count == plaintext.count + tagBytes)
-        seal(plaintext, key: key.pointer, nonce: nonce, aad: aad, into: &box)
+        precondition(key.count == keyBytes && nonce.count == nonceBytes)
+        precondition(box.count == plaintext.count + tagBytes)
+        _ = box.withPointer { box, _ in
+            plaintext.withPointer { plaintext, length in
+                nonce.withPointer { nonce, _ in
+                    aad.withPointer { aad, aadBytes in
+                        crypto_aead_xchacha20poly1305_ietf_encrypt(
+                            box, nil, plaintext, UInt64(length), aad, UInt64(aadBytes), nil,
+                            nonce, key.pointer)
+                    }
+                }
+            }
+        }
     }
 
     /// Opens `box` into `plaintext`, which must be exactly `tagBytes` shorter.
@@ -29,8 +40,20 @@ package enum AEAD {
         _ box: Span<UInt8>, key: SecretBytes, nonce: Span<UInt8>, aad: Span<UInt8>,
         into plaintext: inout MutableSpan<UInt8>
     ) -> Bool {
-        precondition(key.count == keyBytes)
-        return open(box, key: key.pointer, nonce: nonce, aad: aad, into: &plaintext)
+        precondition(key.count == keyBytes && nonce.count == nonceBytes)
+        guard box.count >= tagBytes else { return false }
+        precondition(plaintext.count == box.count - tagBytes)
+        return plaintext.withPointer { plaintext, _ in
+            box.withPointer { box, length in
+                nonce.withPointer { nonce, _ in
+                    aad.withPointer { aad, aadBytes in
+                        crypto_aead_xchacha20poly1305_ietf_decrypt(
+                            plaintext, nil, nil, box, UInt64(length), aad, UInt64(aadBytes),
+                            nonce, key.pointer) == 0
+                    }
+                }
+            }
+        }
     }
 
     /// Seals the end of `buffer`, from `start` on, where it stands, and appends the tag.
@@ -80,42 +103,5 @@ package enum AEAD {
         }
         buffer.removeLast(fits ? tagBytes : length)
         return fits
-    }
-
-    static func seal(
-        _ plaintext: Span<UInt8>, key: UnsafePointer<UInt8>, nonce: Span<UInt8>, aad: Span<UInt8>,
-        into box: inout MutableSpan<UInt8>
-    ) {
-        precondition(nonce.count == nonceBytes && box.count == plaintext.count + tagBytes)
-        _ = box.withPointer { box, _ in
-            plaintext.withPointer { plaintext, length in
-                nonce.withPointer { nonce, _ in
-                    aad.withPointer { aad, aadBytes in
-                        crypto_aead_xchacha20poly1305_ietf_encrypt(
-                            box, nil, plaintext, UInt64(length), aad, UInt64(aadBytes), nil,
-                            nonce, key)
-                    }
-                }
-            }
-        }
-    }
-
-    static func open(
-        _ box: Span<UInt8>, key: UnsafePointer<UInt8>, nonce: Span<UInt8>, aad: Span<UInt8>,
-        into plaintext: inout MutableSpan<UInt8>
-    ) -> Bool {
-        guard box.count >= tagBytes else { return false }
-        precondition(nonce.count == nonceBytes && plaintext.count == box.count - tagBytes)
-        return plaintext.withPointer { plaintext, _ in
-            box.withPointer { box, length in
-                nonce.withPointer { nonce, _ in
-                    aad.withPointer { aad, aadBytes in
-                        crypto_aead_xchacha20poly1305_ietf_decrypt(
-                            plaintext, nil, nil, box, UInt64(length), aad, UInt64(aadBytes),
-                            nonce, key) == 0
-                    }
-                }
-            }
-        }
     }
 }
