@@ -47,6 +47,19 @@ extension TestHome {
         return container
     }
 
+    /// Goes on in a container to which another program moved the catalog alone: no mark, and its log
+    /// at the old place.
+    ///
+    /// Answers the new place.
+    @discardableResult
+    func moveCatalogAlone() throws -> AccountPlaces {
+        let old = try accountPlaces
+        let new = places.account(known(account).id, in: try useContainer())
+        try Directory.make(new.locks)
+        try FileSystem.rename(old.catalog, to: new.catalog)
+        return new
+    }
+
     /// A connection to the catalog for looking, and for installing what makes a write fail.
     func catalog() throws -> Connection {
         try Connection(

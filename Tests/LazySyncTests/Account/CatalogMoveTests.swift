@@ -150,10 +150,7 @@ import Testing
         try await withSettled { file, list in
             let own = try file.home.accountPlaces
             try Self.write(Self.late, own.catalog)
-            let container = try file.home.useContainer()
-            let new = file.home.places.account(file.account.id, in: container)
-            try Directory.make(new.locks)
-            try FileSystem.rename(own.catalog, to: new.catalog)
+            try file.home.moveCatalogAlone()
             #expect(known(try FileSystem.facts(own.catalog + "-wal")).size > 0)
             try await expectMoved(file, list)
             #expect(try isThere(file.home))
@@ -256,10 +253,7 @@ import Testing
         try await withSettled { file, list in
             let own = try file.home.accountPlaces
             try Self.write(Self.late, own.catalog)
-            let container = try file.home.useContainer()
-            let new = file.home.places.account(file.account.id, in: container)
-            try Directory.make(new.locks)
-            try FileSystem.rename(own.catalog, to: new.catalog)
+            let new = try file.home.moveCatalogAlone()
             // In the way of the log.
             try DurableFile.write([1, 2, 3].span, to: new.catalog + "-wal")
             let engine = try await file.home.open()

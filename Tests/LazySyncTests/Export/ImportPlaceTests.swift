@@ -106,13 +106,10 @@ import Testing
 
     @Test func `where part of a catalog is missing, nothing is put in its place`() async throws {
         try await exported { home, export, _ in
-            let own = try home.accountPlaces
-            try Connection(path: own.catalog, mode: .readWrite, checkpointsOnClose: false)
+            let catalog = try home.accountPlaces.catalog
+            try Connection(path: catalog, mode: .readWrite, checkpointsOnClose: false)
                 .execute("INSERT INTO dropped(record) VALUES (x'0102')")
-            let container = try home.useContainer()
-            let new = home.places.account(known(home.account).id, in: container)
-            try Directory.make(new.locks)
-            try FileSystem.rename(own.catalog, to: new.catalog)
+            let new = try home.moveCatalogAlone()
             // In the way of the log.
             try DurableFile.write([1, 2, 3].span, to: new.catalog + "-wal")
             #expect(await refused(home, export, replacing: true)?.code == .storage)
