@@ -24,15 +24,21 @@ struct ThumbnailStore: Sendable {
     /// at once, since somebody may be reading it.
     func write(_ bytes: Span<UInt8>, to path: String) throws(FileError) {
         do {
-            return try fill(path, bytes)
+            return try fillOrReplace(path, bytes)
         } catch {
-            switch error.code {
-            case .notFound: try Directory.make(FileSystem.folder(of: path))
-            case .exists: return try replace(path, bytes)
-            default: throw error
-            }
+            guard error.code == .notFound else { throw error }
         }
-        try fill(path, bytes)
+        try Directory.make(FileSystem.folder(of: path))
+        try fillOrReplace(path, bytes)
+    }
+
+    private func fillOrReplace(_ path: String, _ bytes: Span<UInt8>) throws(FileError) {
+        do {
+            try fill(path, bytes)
+        } catch {
+            guard error.code == .exists else { throw error }
+            try replace(path, bytes)
+        }
     }
 
     private func replace(_ path: String, _ bytes: Span<UInt8>) throws(FileError) {
@@ -47,7 +53,7 @@ struct ThumbnailStore: Sendable {
     }
 
     private func fill(_ path: String, _ bytes: Span<UInt8>) throws(FileError) {
-        let file = try create(path)
+        let file = try File(path, for: .create)
         do {
             try file.write(bytes, at: 0)
         } catch {
@@ -66,10 +72,6 @@ struct ThumbnailStore: Sendable {
     /// Whether there is a file of a record's thumbnail, under whichever extension.
     func holds(_ record: String) -> Bool {
         ([""] + Self.suffixes.values).contains { !FileSystem.isGone(path(record) + $0) }
-    }
-
-    private func create(_ path: String) throws(FileError) -> File {
-        try File(path, for: .create)
     }
 
     /// The tags of a sealed blob's chunks: what proves the file later, without the network.

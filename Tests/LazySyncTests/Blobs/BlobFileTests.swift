@@ -242,6 +242,28 @@ import Testing
         #expect(!proves(tags))
     }
 
+    @Test func `many that write the same one at once, before there is a folder, all succeed`()
+        async throws
+    {
+        let test = try TestBlob(size: 1_000)
+        let content = test.content
+        for round in 0..<100 {
+            let store = ThumbnailStore(folder: test.folder.path + "/\(round)")
+            let path = store.path(test.record, type: "image/jpeg")
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        try await Blocking.run { try store.write(content, to: path) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try DurableFile.read(path, limit: 10_000) == test.content)
+            let folder = FileSystem.folder(of: path)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+        }
+    }
+
     @Test func `a file that a crash left makes way, a link does not lead anywhere`() throws {
         let test = try TestBlob(size: 1_000)
         let store = ThumbnailStore(folder: test.folder.path + "/thumbnails")
