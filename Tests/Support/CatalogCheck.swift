@@ -11,8 +11,12 @@ struct CatalogCheck {
         self.catalog = catalog
     }
 
-    /// Records an issue for each thing that does not hold.
+    /// Records an issue for each thing that does not hold, at one moment: others may go on writing.
     func run(_ location: SourceLocation = #_sourceLocation) throws {
+        try catalog.transaction(.deferred) { try check(location) }
+    }
+
+    private func check(_ location: SourceLocation) throws {
         #expect(try catalog.integrityCheck() == [], sourceLocation: location)
         #expect(try catalog.foreignKeyCheck() == [], sourceLocation: location)
         try counts(location)
@@ -30,7 +34,7 @@ struct CatalogCheck {
     }
 
     /// The counts that are kept are those that a recount gives.
-    func counts(_ location: SourceLocation = #_sourceLocation) throws {
+    private func counts(_ location: SourceLocation) throws {
         for name in Tally.Name.allCases {
             let kept = try catalog.tally(name)
             let counted = Int(try catalog.firstInt(Self.recount(name)))

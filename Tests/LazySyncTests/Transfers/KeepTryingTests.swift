@@ -185,6 +185,10 @@ import Testing
             try await gate.reached()
             opener.cancel()
             _ = await opener.result
+            // Who waits is told at once; the request itself ends a moment later.
+            try await until {
+                await engine.opened.lane.queue.load == .init(waiting: 0, running: 0)
+            }
             home.server.faults.clear()
             gate.open()
             try await home.server.log.settled()
