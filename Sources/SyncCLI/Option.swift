@@ -33,6 +33,6 @@ extension Option {
           --verbose           say more about what happened
         """
     static let limitRateUsage = """
-          --limit-rate R      take in at most R bytes a second: 500k, 2M (k, M and G are 1024s)
+          --limit-rate R      move at most R bytes a second: 500k, 2M (k, M and G are 1024s)
         """
 }

@@ -2,10 +2,10 @@ internal import SyncPlatform
 
 /// The server over HTTP, for one session.
 struct HTTPRemote: Remote {
-    private let client: HTTPClient
+    let client: HTTPClient
     private let base: HTTPURL
     private let session: Session
-    private let stallSeconds: Double
+    let stallSeconds: Double
 
     /// The largest manifest page, unpacked.
     private static let pageLimit = 64 << 20
@@ -33,24 +33,33 @@ struct HTTPRemote: Remote {
     func blob(
         _ request: BlobRequest, into sink: any HTTPSink
     ) async throws(RemoteFailure) -> HTTPHead {
+        try await stored(.get, request.record, into: sink, accepts: [200, 206, 416]) {
+            (http) throws in
+            if let range = request.range {
+                try http.headers.add("Range", "bytes=\(range.lowerBound)-\(range.upperBound)")
+            }
+            if let tag = request.ifRange { try http.headers.add("If-Range", tag) }
+            http.bodyLimit = Int(clamping: request.limit)
+        }
+    }
+
+    /// Asks for a record, or about it, wherever the session says that records are.
+    func stored(
+        _ method: HTTPRequest.Method, _ record: String, into sink: any HTTPSink,
+        accepts statuses: Set<Int>, _ edit: (inout HTTPRequest) throws -> Void = { _ in }
+    ) async throws(RemoteFailure) -> HTTPHead {
         try await authorized { (tokens) async throws(RemoteFailure) in
             // Another origin gets no token: a record's address there is its own permission.
             let elsewhere = tokens.blobs?.string
-            let path = (elsewhere ?? "v1/blobs/") + request.record
-            var http = try make(.get, path, token: elsewhere == nil ? tokens.token : nil)
-            try RemoteFailure.mapping {
-                if let range = request.range {
-                    try http.headers.add("Range", "bytes=\(range.lowerBound)-\(range.upperBound)")
-                }
-                if let tag = request.ifRange { try http.headers.add("If-Range", tag) }
-            }
-            http.bodyLimit = Int(clamping: request.limit)
+            let path = (elsewhere ?? "v1/blobs/") + record
+            var http = try make(method, path, token: elsewhere == nil ? tokens.token : nil)
+            try RemoteFailure.mapping { try edit(&http) }
             http.redirects = .follow
             do throws(RemoteFailure) {
-                return try await client.send(http, into: sink, accepts: [200, 206, 416])
+                return try await client.send(http, into: sink, accepts: statuses)
             } catch  where error.code == Problem.expiredRedirect {
                 // A presigned address may have expired: the first one gives a fresh one.
-                return try await client.send(http, into: sink, accepts: [200, 206, 416])
+                return try await client.send(http, into: sink, accepts: statuses)
             }
         }
     }
@@ -82,7 +91,7 @@ struct HTTPRemote: Remote {
         do throws(RemoteFailure) {
             _ = try await authorized { (tokens) async throws(RemoteFailure) in
                 var http = try make(.put, "v1/keys", token: tokens.token)
-                http.body = records.request(new.record.kind, new.authKey)
+                http.body = .bytes(records.request(new.record.kind, new.authKey))
                 try RemoteFailure.mapping {
                     try http.headers.add("Content-Type", "application/json")
                     try http.headers.add("If-Match", records.version)
@@ -110,7 +119,7 @@ struct HTTPRemote: Remote {
 
     /// Sends with the session's token; once more with a new one if that is what the server asks
     /// for.
-    private func authorized<Result>(
+    func authorized<Result>(
         _ send: (SessionTokens) async throws(RemoteFailure) -> Result
     ) async throws(RemoteFailure) -> Result {
         let tokens = try await session.tokens()
@@ -136,7 +145,7 @@ struct HTTPRemote: Remote {
         }
     }
 
-    private func make(
+    func make(
         _ method: HTTPRequest.Method, _ path: String, token: String?
     ) throws(RemoteFailure) -> HTTPRequest {
         try RemoteFailure.mapping {

@@ -14,6 +14,8 @@ struct RemoteFailure: Error, Sendable, Hashable {
 
     /// The `code` of an answer that went on after the last byte that was asked for.
     static let tooLong = "tooLong"
+    /// The `code` when what was to be sent could not be read here.
+    static let source = "source"
 
     let reason: UnavailableReason
     var status: Int?
@@ -115,6 +117,9 @@ extension RemoteFailure {
         case .protocolViolation, .refused:
             self.init(
                 .serverError, "the answer breaks the protocol: \(error.detail)", code: "protocol")
+        case .source:
+            self.init(.serverError, "what was to be sent: \(error.detail)", code: Self.source)
+            next = .never
         case .cancelled:
             self.init(.offline, "cancelled")
             isCancelled = true

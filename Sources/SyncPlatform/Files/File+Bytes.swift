@@ -21,7 +21,8 @@ extension File {
         }
     }
 
-    private func read(
+    /// Fills a buffer from `offset` on; fewer bytes than fit only at the end of the file.
+    func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
     ) throws(FileError) -> Int {
         guard let start = buffer.baseAddress else { return 0 }

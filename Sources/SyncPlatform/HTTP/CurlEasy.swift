@@ -59,6 +59,13 @@ final class CurlEasy {
         return microseconds > 0
     }
 
+    /// How much of the body this attempt has given to the connection.
+    var uploadedBytes: Int {
+        var count: curl_off_t = 0
+        curl_getinfo_off(curl.easyGetinfo, handle, CURLINFO_SIZE_UPLOAD_T, &count)
+        return Int(count)
+    }
+
     /// Sets every option of this hop of the transfer; the handle is cleared or new.
     func prepare(
         _ transfer: CurlTransfer, on thread: CurlThread, _ configuration: HTTPConfiguration
@@ -130,7 +137,9 @@ final class CurlEasy {
             let count = transfer.body?.count ?? 0
             curl_setopt_off(
                 curl.easySetopt, handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(count))
-            if count > 1 << 20 { setLong(CURLOPT_UPLOAD_BUFFERSIZE, 512 << 10) }
+            if count > 1 << 20, !transfer.isLimited {
+                setLong(CURLOPT_UPLOAD_BUFFERSIZE, 512 << 10)
+            }
             setPointer(CURLOPT_READDATA, context)
             curl_setopt_read(curl.easySetopt, handle, CURLOPT_READFUNCTION, sendBody)
             setPointer(CURLOPT_SEEKDATA, context)
@@ -205,8 +214,12 @@ private let receiveBody: curl_write_callback = { bytes, size, count, context in
 
 private let sendBody: curl_read_callback = { bytes, size, count, context in
     guard let bytes, let context else { return Int(CURL_READFUNC_ABORT) }
-    return call(context).transfer.sendBody(
-        into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+    let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+    return switch call(context).transfer.sendBody(into: buffer) {
+    case .bytes(let count): count
+    case .pause: Int(CURL_READFUNC_PAUSE)
+    case .fail: Int(CURL_READFUNC_ABORT)
+    }
 }
 
 private let rewindBody: curl_seek_callback = { context, offset, origin in

@@ -43,7 +43,10 @@ final class CurlTransfer: @unchecked Sendable {
     /// Until then the limit of the rate pauses the transfer; never while its sink does.
     private(set) var due: ContinuousClock.Instant?
     private let bucket: Locked<TokenBucket>?
-    /// Bytes drawn from the bucket that have not come in yet.
+    /// The most of a body that goes out at once under a limit: its smallest burst.
+    private static let limitedPiece = 16 << 10
+
+    /// Bytes drawn from the bucket that have not moved yet.
     private var drawnCount = 0
     private var bodyCount = 0
     private var sentCount = 0
@@ -60,11 +63,16 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Bytes moved in either direction in this hop.
-    var progress: Int { receivedCount + sentCount }
+    ///
+    /// What libcurl has read of a body says nothing: it may wait in its buffer for minutes.
+    var progress: Int { receivedCount + (body == nil ? 0 : easy?.uploadedBytes ?? 0) }
+
+    /// Whether its bytes are counted against a rate.
+    var isLimited: Bool { bucket != nil }
 
     var operation: String { "\(request.method.rawValue) \(url)" }
 
-    var body: [UInt8]? { request.method.hasBody ? request.body ?? [] : nil }
+    var body: HTTPBody? { request.method.hasBody ? request.body ?? .bytes([]) : nil }
 
     func error(_ code: HTTPError.Code, _ detail: String = "") -> HTTPError {
         HTTPError(code, operation: operation, detail: detail)
@@ -191,28 +199,54 @@ final class CurlTransfer: @unchecked Sendable {
         }
     }
 
-    /// Whether so many bytes may come in now; they are drawn once, however often they come.
+    /// Whether so many bytes may move now; they are drawn once, however often they come.
     private func draw(_ count: Int) -> Bool {
         guard let bucket, count > drawnCount else { return true }
         let missing = count - drawnCount
         drawnCount = count
-        due = bucket.withLock { $0.draw(missing, now: .now) }
-        return due == nil
+        guard let time = bucket.withLock({ $0.draw(missing, now: .now) }) else { return true }
+        due = time
+        return false
     }
 
-    /// Copies the next bytes of the request's body; none at its end.
-    func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        guard let body else { return 0 }
-        let chunk = body[sentCount...].prefix(buffer.count)
-        chunk.withUnsafeBytes { buffer.copyMemory(from: $0) }
-        sentCount += chunk.count
-        return chunk.count
+    enum BodyRead {
+        /// So many bytes; none at the body's end.
+        case bytes(Int)
+        case pause, fail
+    }
+
+    /// Copies the next bytes of the request's body.
+    func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
+        guard let body else { return .bytes(0) }
+        let most = isLimited ? Self.limitedPiece : buffer.count
+        let wanted = min(buffer.count, most, body.count - sentCount)
+        guard wanted > 0 else { return .bytes(0) }
+        guard draw(wanted) else {
+            isPaused = true
+            return .pause
+        }
+        let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+        do throws(FileError) {
+            // Not fewer: the length was promised, and nothing may stand in for what is missing.
+            guard try body.copy(into: piece, at: sentCount) == wanted else {
+                failure = error(.source, "it ends before its length")
+                return .fail
+            }
+        } catch {
+            failure = self.error(.source, "\(error)")
+            return .fail
+        }
+        if bucket != nil { drawnCount -= wanted }
+        sentCount += wanted
+        request.onSent?(sentCount)
+        return .bytes(wanted)
     }
 
     /// Goes back, because libcurl repeats a request whose reused connection turned out dead.
     func rewindBody(to offset: Int) -> Bool {
-        guard let body, body.indices.contains(offset) || offset == body.count else { return false }
+        guard let body, (0...body.count).contains(offset) else { return false }
         sentCount = offset
+        request.onSent?(sentCount)
         return true
     }
 }

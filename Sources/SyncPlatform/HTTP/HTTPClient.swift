@@ -12,8 +12,8 @@ package struct HTTPConfiguration: Sendable {
     package var connectTimeout = 15.0
     /// Whether `https_proxy` and its kin count, as they do for curl; never for this machine itself.
     package var usesProxyFromEnvironment = true
-    /// The most bytes of bodies a second that come in, for all transfers together; nil for no
-    /// limit.
+    /// The most bytes of bodies a second, for all transfers and both directions together; nil for
+    /// no limit.
     ///
     /// A transfer that must wait for its share pauses, as if its sink did.
     package var limitRate: Int?

@@ -18,6 +18,8 @@ package struct HTTPError: Error, Sendable {
         case tooLarge
         /// The sink wants no more of this answer.
         case refused
+        /// What was to be sent cannot be read, or is shorter than it should be.
+        case source
         /// A redirect that is not followed.
         case redirect
         /// What came is not HTTP, or not within the bounds of this client.

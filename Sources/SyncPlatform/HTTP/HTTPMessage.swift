@@ -28,7 +28,10 @@ package struct HTTPRequest: Sendable {
     /// Fields besides those that the client itself sets.
     package var headers: HTTPHeaders
     /// What POST, PUT and PATCH send; the other methods send none.
-    package var body: [UInt8]?
+    package var body: HTTPBody?
+    /// Told how many bytes of the body were handed on so far, on the client's thread, which must
+    /// not be held up; less than before when some must be sent again.
+    package var onSent: (@Sendable (Int) -> Void)?
     /// The most bytes of an answer's body that are taken, counted after decompression; of one that
     /// says what is wrong, `errorLimit` at the least.
     ///
@@ -56,7 +59,7 @@ package struct HTTPRequest: Sendable {
         self.method = method
         self.url = url
         self.headers = headers
-        self.body = body
+        self.body = body.map { .bytes($0) }
         self.bodyLimit = bodyLimit
     }
 }

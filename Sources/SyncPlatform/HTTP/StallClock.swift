@@ -23,6 +23,8 @@ struct StallClock {
 
     /// Whether the transfer counts as stalled, having moved `bytes` since its beginning.
     mutating func isStalled(now: ContinuousClock.Instant, bytes: Int) -> Bool {
+        // A body that is sent once more begins at its first byte.
+        if bytes < markedBytes { restart(now: now, bytes: bytes) }
         let elapsed = now - mark
         let moved = bytes - markedBytes
         if moved > 0, .seconds(moved) >= elapsed {

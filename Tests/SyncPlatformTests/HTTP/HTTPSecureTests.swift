@@ -101,6 +101,37 @@ import Testing
         #expect(Set(try server.connections("/large")).count == 1)
     }
 
+    @Test(arguments: [0, 1 << 20])
+    func `parts of a file arrive over either HTTP, many at once and under a limit`(
+        rate: Int
+    ) async throws {
+        let server = try await SecureServer.running()
+        let client = HTTPClient(
+            configuration: HTTPConfiguration(
+                caFile: server.folder.path("ca.pem"), limitRate: rate > 0 ? rate : nil))
+        let file = try File(server.folder.path("large"), for: .read)
+        let sizes = (0..<16).map { ($0, $0 == 15 ? 1_100_000 : 20_000 + $0) }
+        let start = ContinuousClock.now
+        try await withThrowingTaskGroup(of: (Int, HTTPHead).self) { group in
+            for (number, size) in sizes {
+                var request = HTTPRequest(.put, url: try server.url("/put/\(number)"))
+                request.body = .file(file, offset: Int64(number * 1000), count: size)
+                group.addTask { [request] in (number, try await client.data(request).0) }
+            }
+            for try await (number, head) in group {
+                #expect(head.status == 201)
+                #expect(head.httpVersion == (number == 15 ? .http1_1 : .http2))
+            }
+        }
+        let total = sizes.reduce(0) { $0 + $1.1 }
+        let least = rate > 0 ? Double(total - rate / 4) / Double(rate) : 0
+        #expect(ContinuousClock.now - start >= .seconds(least))
+        for (number, size) in sizes {
+            let stored = try Data(contentsOf: server.folder.url.appending(path: "put/\(number)"))
+            #expect(stored.elementsEqual(server.large[number * 1000..<number * 1000 + size]))
+        }
+    }
+
     @Test func `a paused small body holds up nobody on its connection`() async throws {
         let server = try await SecureServer.running()
         let client = client(trusting: server.folder)
@@ -242,6 +273,9 @@ final class SecureServer: Sendable {
                     ssl_certificate_key \(url.path)/server.key;
                     root \(url.path);
                     location = /slow { limit_rate 20k; alias \(url.path)/medium; }
+                    location /put/ {
+                        dav_methods PUT; create_full_put_path on; client_max_body_size 16m;
+                    }
                 }
             }
             """
