@@ -27,7 +27,7 @@ extension ExitCode {
     init(_ reason: UnavailableReason) {
         self =
             switch reason {
-            case .offline, .serverError, .throttled, .diskFull: .notNow
+            case .offline, .serverError, .throttled, .diskFull, .storeFull: .notNow
             case .addressMissing, .addressInvalid, .notFound, .corrupt, .wrongSize, .notEntitled,
                 .tooLarge:
                 .notPossible

@@ -9,7 +9,7 @@ import Testing
             (.addressMissing, 4), (.addressInvalid, 4), (.keyMissing, 6), (.offline, 3),
             (.throttled, 3),
             (.signedOut, 6), (.diskFull, 3), (.serverError, 3), (.notEntitled, 4), (.notFound, 4),
-            (.corrupt, 4), (.wrongSize, 4), (.tooLarge, 4),
+            (.corrupt, 4), (.wrongSize, 4), (.tooLarge, 4), (.storeFull, 3),
         ] as [(UnavailableReason, Int32)])
     func `a reason says whether later or something else helps`(
         reason: UnavailableReason, exit: Int32

@@ -54,8 +54,10 @@ public enum UnavailableReason: String, Sendable, Hashable, CaseIterable {
     case corrupt
     /// What came has another length than the item says.
     case wrongSize
-    /// It is larger than what may be held here.
+    /// It is larger than what may be held here, or than what the server takes.
     case tooLarge
+    /// The account has no room left at the server for what was to be sent.
+    case storeFull
 
     /// Whether the reason belongs to the device, the host or the account instead of one blob.
     ///
@@ -84,6 +86,7 @@ public enum UnavailableReason: String, Sendable, Hashable, CaseIterable {
         case .corrupt: "the server's copy is damaged; try again"
         case .wrongSize: "the server's copy has another length; try again"
         case .tooLarge: "raise the cache's limit, or read it without keeping it"
+        case .storeFull: "make room in the account, or ask its provider for more; then try again"
         }
     }
 }

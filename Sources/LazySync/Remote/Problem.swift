@@ -13,6 +13,9 @@ enum Problem {
     static let nameTaken = "name-taken"
     static let registrationClosed = "registration-closed"
     static let keysChanged = "keys-changed"
+    static let headMoved = "head-moved"
+    static let exists = "exists"
+    static let wrongOffset = "wrong-offset"
     /// Our own word for a refusal at the end of a redirect.
     static let expiredRedirect = "expired-redirect"
 
@@ -21,9 +24,12 @@ enum Problem {
 
     /// What an answer with an unexpected status means.
     ///
-    /// `hadToken`: a 401 to a request without one says nothing about the session.
-    static func failure(_ head: HTTPHead, body: [UInt8], hadToken: Bool) -> RemoteFailure {
-        let code = code(head, body)
+    /// `hadToken`: a 401 to a request without one says nothing about the session. `isHead`: there
+    /// is no body that could say more than the status.
+    static func failure(
+        _ head: HTTPHead, body: [UInt8], hadToken: Bool, isHead: Bool = false
+    ) -> RemoteFailure {
+        let code = isHead ? codes[head.status] : code(head, body)
         func failure(_ reason: UnavailableReason) -> RemoteFailure {
             RemoteFailure(
                 reason, "the server answered \(head.status)" + (code.map { " (\($0))" } ?? ""),
@@ -51,12 +57,17 @@ enum Problem {
             var throttled = failure(.throttled)
             throttled.retryAfter = retryAfter(head)
             return throttled
-        case (400, _?), (405, _?), (411, _?), (413, _?):
+        case (507, "store-full"?):
+            return failure(.storeFull).final()
+        case (400, _?), (405, _?), (411, _?), (413, _?), (422, _?):
             return failure(.serverError).final()
         default:
             return failure(.serverError)
         }
     }
+
+    /// What the statuses of a HEAD stand for.
+    private static let codes = [401: tokenExpired, 404: "no-such-blob", 410: "blob-gone"]
 
     /// The code of a problem document; nil for anything else, JSON of another type too.
     private static func code(_ head: HTTPHead, _ body: [UInt8]) -> String? {

@@ -51,7 +51,8 @@ extension HTTPClient {
         }
         guard let problem = sorting.problem else { throw failure }
         throw Problem.failure(
-            problem.head, body: problem.body, hadToken: request.headers["authorization"] != nil)
+            problem.head, body: problem.body, hadToken: request.headers["authorization"] != nil,
+            isHead: request.method == .head)
     }
 
     /// Sends and reads an answer of a few members.

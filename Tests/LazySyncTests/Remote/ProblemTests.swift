@@ -68,6 +68,11 @@ import Testing
         Row(405, .problem("method-not-allowed"), .serverError, final: true),
         Row(411, .problem("length-required"), .serverError, final: true),
         Row(413, .problem("too-large"), .serverError, final: true),
+        Row(422, .problem("bad-push"), .serverError, final: true),
+        Row(507, .problem("store-full"), .storeFull, final: true),
+        Row(413, .html, .serverError), Row(422, .html, .serverError),
+        Row(507, .html, .serverError), Row(507, .problem("too-large"), .serverError),
+        Row(413, .problem("store-full"), .serverError, final: true),
         Row(408, .problem("timeout"), .serverError), Row(500, .problem("oops"), .serverError),
         Row(502, .empty, .serverError), Row(504, .html, .serverError),
         Row(501, .json("x"), .serverError), Row(301, .html, .serverError),
@@ -139,6 +144,21 @@ import Testing
         #expect(!failure.isConnection)
     }
 
+    @Test(
+        arguments: [
+            (401, true, .signedOut, true), (401, false, .serverError, false),
+            (404, true, .notFound, true), (410, false, .notFound, true),
+            (402, true, .serverError, false), (403, true, .serverError, false),
+            (400, true, .serverError, false), (500, true, .serverError, false),
+        ] as [(Int, Bool, UnavailableReason, Bool)])
+    func `a HEAD's status stands for what a body would say`(
+        status: Int, hadToken: Bool, reason: UnavailableReason, isFinal: Bool
+    ) {
+        let failure = Problem.failure(.of(status), body: [], hadToken: hadToken, isHead: true)
+        #expect(failure.reason == reason)
+        #expect((failure.next == .never) == isFinal)
+    }
+
     @Test func `a refusal behind a redirect is known as such`() {
         for status in [401, 403] {
             let failure = Problem.failure(
@@ -206,7 +226,7 @@ import Testing
             (.stalled, .offline, true), (.certificate, .serverError, false),
             (.protocolViolation, .serverError, false), (.redirect, .serverError, false),
             (.tooLarge, .serverError, false), (.cancelled, .offline, false),
-            (.unavailable, .serverError, false),
+            (.unavailable, .serverError, false), (.source, .serverError, false),
         ] as [(HTTPError.Code, UnavailableReason, Bool)])
     func `an error of the connection is offline, one of the other side is not`(
         code: HTTPError.Code, reason: UnavailableReason, isConnection: Bool
@@ -214,7 +234,9 @@ import Testing
         let failure = RemoteFailure(HTTPError(code, operation: "GET", detail: ""))
         #expect(failure.reason == reason && failure.isConnection == isConnection)
         #expect(failure.isCancelled == (code == .cancelled))
-        let endsTheTry: Set<HTTPError.Code> = [.stalled, .certificate, .cancelled, .unavailable]
+        let endsTheTry: Set<HTTPError.Code> = [
+            .stalled, .certificate, .cancelled, .unavailable, .source,
+        ]
         #expect((failure.next == .never) == endsTheTry.contains(code))
     }
 
