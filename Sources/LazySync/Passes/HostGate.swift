@@ -125,19 +125,21 @@ struct GatedRemote: Remote {
     func manifestPage(
         after: UInt64, page: String?, limit: Int
     ) async throws(RemoteFailure) -> ManifestPage {
-        try await passing { () async throws(RemoteFailure) in
+        try await gate.passing(host) { () async throws(RemoteFailure) in
             try await remote.manifestPage(after: after, page: page, limit: limit)
         }
     }
 
     func entries(_ ids: [EntryID]) async throws(RemoteFailure) -> ManifestPage {
-        try await passing { () async throws(RemoteFailure) in try await remote.entries(ids) }
+        try await gate.passing(host) { () async throws(RemoteFailure) in
+            try await remote.entries(ids)
+        }
     }
 
     func blob(
         _ request: BlobRequest, into sink: any HTTPSink
     ) async throws(RemoteFailure) -> HTTPHead {
-        try await passing { () async throws(RemoteFailure) in
+        try await gate.passing(host) { () async throws(RemoteFailure) in
             try await remote.blob(request, into: sink)
         }
     }
@@ -146,15 +148,18 @@ struct GatedRemote: Remote {
     func endSession() async throws(RemoteFailure) {
         try await remote.endSession()
     }
+}
 
-    private func passing<Result>(
-        _ send: () async throws(RemoteFailure) -> Result
+extension HostGate {
+    /// Sends when requests may go out, and takes note of what the host says.
+    func passing<Result>(
+        _ host: String, _ send: () async throws(RemoteFailure) -> Result
     ) async throws(RemoteFailure) -> Result {
-        try await gate.pass(host)
+        try await pass(host)
         do throws(RemoteFailure) {
             return try await send()
         } catch {
-            gate.learn(error, from: host)
+            learn(error, from: host)
             throw error
         }
     }
