@@ -32,6 +32,8 @@ public struct EngineConfiguration: Sendable {
     /// Stands in for the cache's own room.
     var readingRoom: ReadingRoom?
     var limits = TransferQueue.Limits()
+    /// Makes the small picture of a photo that is added; nil if it is none, or cannot be read.
+    var thumbnail: @Sendable (String) -> [UInt8]? = { _ in nil }
     var environment: @Sendable (String) -> String? = System.environment
     /// Called at each step of a move of the catalog, at which a test may want to end the process.
     var reached: @Sendable (String) throws -> Void = { _ in }

@@ -151,9 +151,11 @@ extension SyncEngine {
         var policy = configuration.policy
         // A thumbnail that does not come in a few tries must not hold up the others.
         policy.attempts = min(policy.attempts, 3)
+        let spool = try await catalog.hasSpooled() ? Spool(opened.places) : nil
         return ThumbnailFetcher(
             account: opened.scope.account, keys: try await opened.keys(), catalog: catalog,
-            store: thumbnails, locks: TransferLocks(opened.places), room: materializer.room,
+            store: thumbnails, spool: spool, locks: TransferLocks(opened.places),
+            room: materializer.room,
             fetcher: SmallBlob(remote: remote, policy: policy, clock: configuration.clock),
             lane: opened.lane, desk: desk, looks: looks,
             materialize: { [materializer] key throws(SyncError) in

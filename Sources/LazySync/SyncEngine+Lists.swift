@@ -145,7 +145,7 @@ extension SyncEngine {
             condition && $0.reason == nil && $0.hasFailed && !held.contains($0.record)
         }
         let all = tallies[.attachments] ?? 0
-        let here = tallies[.blobsHere] ?? 0
+        let here = try await (tallies[.blobsHere] ?? 0) + catalog.countSpooledHere()
         let addressless = all - (tallies[.addressesUsable] ?? 0)
         let unavailable = (tallies[.blobsFailed] ?? 0) + addressless + overlaid
         var flags: [String] = []
@@ -165,7 +165,7 @@ extension SyncEngine {
                 "remote": max(all - here - unavailable - pending, 0), "pending": pending,
                 "here": here, "unavailable": unavailable,
             ],
-            cache: try await cacheUse(), flags: flags)
+            cache: try await cacheUse(), outbox: try await catalog.countWaiting(), flags: flags)
     }
 
     // MARK: States
@@ -175,10 +175,11 @@ extension SyncEngine {
         let conditions = try await catalog.conditions()
         let condition = UnavailableReason.allCases.first { conditions[$0] != nil }
         let held = try materializer.pending()
+        let sending = try rows.contains { $0.spooled != nil } ? uploading() : nil
         return rows.map { row in
             let record = row.ref?.recordName ?? ""
             let state = BlobState.of(
-                address: row.address, isHere: row.blob?.mark != nil,
+                address: row.address, isHere: row.blob?.mark != nil || row.spooled != nil,
                 hasFailed: row.blob?.evidence.lastAttempt != nil,
                 isLocked: held.contains(record), failure: row.blob?.reason, condition: condition)
             let thumbnail = BlobState.of(
@@ -189,7 +190,14 @@ extension SyncEngine {
             return Attachment(
                 key: row.key, name: row.name, type: row.type, size: row.size,
                 itemTitle: row.itemTitle, state: state, thumbnail: thumbnail,
-                isPinned: row.isPinned)
+                isPinned: row.isPinned,
+                upload: row.spooled.map { $0.state(isHeld: sending?.contains(record) == true) })
+        }
+    }
+
+    private func uploading() throws(SyncError) -> TransferLocks.Held {
+        try SyncError.mapping("read the upload locks") {
+            try TransferLocks.uploads(opened.places).held()
         }
     }
 

@@ -117,7 +117,7 @@ public actor SyncEngine {
         }
     }
 
-    private func restoreHere(
+    func restoreHere(
         thumbnails: Bool, progress: (@Sendable (RestoreProgress) -> Void)?
     ) async throws(SyncError) -> RestoreReport {
         let clock = ContinuousClock()
@@ -180,10 +180,13 @@ public actor SyncEngine {
             var pass = RestorePass(
                 account: opened.scope.account, keys: try await accountKeys(), catalog: catalog,
                 remote: try await opened.remote(), policy: configuration.policy,
-                clock: configuration.clock)
-            pass.floor = Head.newer(
-                await opened.verifiedHead(),
-                try await catalog.authenticImportedHead(opened.scope.account, pass.keys))
+                clock: configuration.clock, random: configuration.random)
+            // Once a person has decided for the server's account, no head is too low.
+            if try await !catalog.isTrusting() {
+                pass.floor = Head.newer(
+                    await opened.verifiedHead(),
+                    try await catalog.authenticImportedHead(opened.scope.account, pass.keys))
+            }
             pass.paging = configuration.paging
             if let progress {
                 pass.progress = { done, total in
@@ -206,7 +209,7 @@ public actor SyncEngine {
     }
 
     /// The account's key, if it opens what it opened before.
-    private func accountKeys() async throws(SyncError) -> AccountKeys {
+    func accountKeys() async throws(SyncError) -> AccountKeys {
         let keys = try await opened.keys()
         // What came from a file proves nothing about a key.
         guard try await !catalog.isImported() else { return keys }
@@ -220,9 +223,14 @@ public actor SyncEngine {
         return keys
     }
 
-    private func lockPulls() async throws(SyncError) -> FileLock.Token {
-        let path = opened.places.locks + "/outbox"
-        return try await SyncError.mapping("wait for another restore") {
+    /// Keeps other pulls, and whoever sends entries, away from the manifest.
+    func lockPulls() async throws(SyncError) -> FileLock.Token {
+        try await lock("outbox", "wait for another restore")
+    }
+
+    func lock(_ name: String, _ operation: String) async throws(SyncError) -> FileLock.Token {
+        let path = opened.places.locks + "/" + name
+        return try await SyncError.mapping(operation) {
             try await Blocking.run { try FileLock(path: path).lock(.exclusive) }
         }
     }

@@ -49,6 +49,10 @@ extension SyncError {
             self.init(
                 .notACatalog, operation, "the catalog is damaged: \(error.what)",
                 hint: "log out and in again; everything comes from the server again")
+        case let error as FormatError where error.code == .bounds || error.code == .payload:
+            self.init(
+                .invalidInput, operation, "it is more than an item can hold",
+                hint: "an item has 1,000 attachments and 1 MiB of text at the most")
         case is CancellationError:
             self.init(.cancelled, operation, "cancelled")
         default:

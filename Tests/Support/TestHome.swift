@@ -19,6 +19,8 @@ final class TestHome {
     var configuration: EngineConfiguration
     /// Set by a test that takes files out of the cache behind the engine's back.
     var mayLackFiles = false
+    /// Set by a test whose device adds files, of which the account knows nothing.
+    var addsFiles = false
     private let ownsServer: Bool
     /// Those that were made here, as long as they live.
     private let engines = Locked<[@Sendable () -> SyncEngine?]>([])

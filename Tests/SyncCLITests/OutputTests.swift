@@ -12,7 +12,7 @@ private func attachment(
             item: try #require(EntryID("9d41c7e0000000000000000000000001")),
             id: try #require(AttachmentID("4f2a9c01000000000000000000000002"))),
         name: name, type: "image/jpeg", size: 5 << 20, itemTitle: "Jeju", state: state,
-        thumbnail: thumbnail, isPinned: false)
+        thumbnail: thumbnail, isPinned: false, upload: nil)
 }
 
 @Suite struct OutputTests {
@@ -153,7 +153,7 @@ private func attachment(
         let pinned = LazySync.Attachment(
             key: plain.key, name: "b", type: "image/png", size: 1, itemTitle: "Jeju",
             state: .remote,
-            thumbnail: nil, isPinned: true)
+            thumbnail: nil, isPinned: true, upload: nil)
         let lines = Output().lines([plain, pinned], pins: true)
         #expect(lines.map { $0.hasSuffix("\tpinned") } == [false, true])
         #expect(Output().lines([plain], pins: true) == Output().lines([plain]))
@@ -167,14 +167,14 @@ private func attachment(
             cache: CacheUse(
                 originals: 8, thumbnails: 2, limit: 20, isLimitChosen: true, pinned: 3,
                 pinsAll: true),
-            flags: ["headMismatch"])
+            outbox: 3, flags: ["headMismatch"])
         let expected = [
             #"{"account":"mina","server":"https://s","head":4,"verified":true,"#,
             #""session":"active","scope":"000000000000000000000000000000aa","place":"shared","#,
             #""folder":"/c/a","schema":1,"#,
             #""states":{"remote":0,"pending":0,"here":2,"unavailable":0},"#,
             #""cache":{"bytes":10,"limit":20,"pinned":3,"pinsAll":true,"isLimitChosen":true,"#,
-            #""originals":8,"thumbnails":2},"outbox":0,"#,
+            #""originals":8,"thumbnails":2},"outbox":3,"#,
             #""flags":["headMismatch"]}"#,
         ].joined()
         #expect(status.json.text == expected)

@@ -99,6 +99,12 @@ actor OpenAccount {
         self.throttled = throttled
     }
 
+    /// The server for who sends, behind the same gate.
+    func writer() async throws(SyncError) -> any WritableRemote {
+        _ = try await remote()
+        return GatedWriter(remote: try http(), gate: lane.gate, host: lane.host)
+    }
+
     /// The server without the gate, for calls that a person waits for.
     func http() throws(SyncError) -> HTTPRemote {
         // From here on something may take long.
@@ -146,6 +152,13 @@ actor OpenAccount {
                 if try keyStore.read(.verifiedHead) == head.bytes { return }
                 try keyStore.write(.verifiedHead, head.bytes)
             }
+        }
+    }
+
+    /// Lets go of the head that is kept beside the key: a person has decided for the server's.
+    func dropVerifiedHead() async throws(SyncError) {
+        try await SyncError.mapping("let the verified head go") {
+            try await Blocking.run { [keyStore] in try keyStore.remove(.verifiedHead) }
         }
     }
 

@@ -71,6 +71,8 @@ struct AccountPlaces: Sendable, Hashable {
     var locks: String { data + "/locks" }
     var blobs: String { cache + "/blobs" }
     var thumbnails: String { cache + "/thumbnails" }
+    /// The bytes of what was removed and may come back.
+    var trash: String { data + "/trash" }
 
     /// An empty file in each of the two folders: where it is missing, somebody emptied the cache.
     static let marker = ".lazysync"

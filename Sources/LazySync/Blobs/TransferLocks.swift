@@ -8,7 +8,16 @@ struct TransferLocks: Sendable {
     private let lock: FileLock
 
     init(_ places: AccountPlaces) {
-        lock = FileLock(path: places.locks + "/transfers")
+        self.init(places, "transfers")
+    }
+
+    private init(_ places: AccountPlaces, _ name: String) {
+        lock = FileLock(path: places.locks + "/" + name)
+    }
+
+    /// The same for what is being sent.
+    static func uploads(_ places: AccountPlaces) -> TransferLocks {
+        TransferLocks(places, "uploads")
     }
 
     /// Takes a record's lock; nil if somebody is fetching it.

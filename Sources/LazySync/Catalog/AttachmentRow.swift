@@ -18,16 +18,20 @@ struct AttachmentRow: Sendable {
     let isPinned: Bool
     /// What happened to its bytes so far.
     var blob: BlobRecord?
+    /// Its sealed bytes, if they were added here and no accepted head names them yet.
+    var spooled: SpooledBlob?
+    var isThumbnailSpooled = false
 
     /// The state of its thumbnail as it is to be shown.
     ///
     /// A small photo that is its own thumbnail is here just as long as its bytes are, whichever of
     /// the attachments of its record brought them or was there when they went.
     var shownThumbnail: ThumbnailState {
+        if isThumbnailSpooled { return .here }
         guard thumbnailRef == nil else { return thumbnail }
         switch thumbnail {
         case .here, .due, .failed, .notEager:
-            if blob?.mark != nil { return .here }
+            if blob?.mark != nil || spooled != nil { return .here }
             return thumbnail == .here ? .notEager : thumbnail
         case .none, .addressAbsent, .addressInvalid: return thumbnail
         }

@@ -164,7 +164,7 @@ extension Connection {
 }
 
 extension Statement {
-    fileprivate func textOrNil(_ column: Int32) throws -> String? {
+    func textOrNil(_ column: Int32) throws -> String? {
         isNull(column) ? nil : try text(column)
     }
 

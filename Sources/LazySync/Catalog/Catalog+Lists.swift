@@ -141,9 +141,15 @@ extension Connection {
 
     fileprivate func rows(_ query: Statement) throws -> [AttachmentRow] {
         var rows: [AttachmentRow] = []
+        let hasSpooled = try hasSpooled()
         while try query.step() {
             var row = try AttachmentRow(query)
             row.blob = try row.ref.flatMap { try blobRecord($0.recordName) }
+            if hasSpooled {
+                row.spooled = try row.ref.flatMap { try spooled($0.recordName) }
+                row.isThumbnailSpooled =
+                    try row.thumbnailRef.map { try spooled($0.recordName) != nil } ?? false
+            }
             rows.append(row)
         }
         return rows

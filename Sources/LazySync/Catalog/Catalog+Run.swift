@@ -47,12 +47,12 @@ extension Catalog {
 
     /// Applies pages and moves the cursor, all in one transaction.
     ///
-    /// `opener` proves the addresses that came from a file and that no entry replaces.
+    /// `tools` are needed for what was changed here as well, or came from a file.
     func apply(
-        _ batches: [EntryBatch], next: ManifestPlace, proving opener: RefOpener? = nil
+        _ batches: [EntryBatch], next: ManifestPlace, with tools: MergeTools? = nil
     ) async throws(SyncError) {
         try await write("store a page") { connection in
-            var store = try EntryStore(connection, proving: opener)
+            var store = try EntryStore(connection, with: tools)
             try store.apply(batches)
             try store.save()
             try connection.savePlace(next)
@@ -61,10 +61,10 @@ extension Catalog {
 
     /// Applies entries that were asked for by id, in place of those that wait.
     func apply(
-        again batch: EntryBatch, for ids: [EntryID], proving opener: RefOpener? = nil
+        again batch: EntryBatch, for ids: [EntryID], with tools: MergeTools? = nil
     ) async throws(SyncError) {
         try await write("store entries") { connection in
-            var store = try EntryStore(connection, proving: opener)
+            var store = try EntryStore(connection, with: tools)
             for id in ids { try store.unstage(id) }
             try store.apply([batch])
             try store.save()
@@ -74,10 +74,10 @@ extension Catalog {
     /// Checks the head of a run that has come to its end, and if it adds up, makes it the verified
     /// one and carries out the tombstones under it.
     func finishRun(
-        _ head: Head?, account: AccountID, keys: AccountKeys
+        _ head: Head?, account: AccountID, keys: AccountKeys, with tools: MergeTools? = nil
     ) async throws(SyncError) -> RunResult {
         try await write("check the head") { connection in
-            var store = try EntryStore(connection)
+            var store = try EntryStore(connection, with: tools)
             let cursor = try connection.cursor()
             let imported = try connection.importedHead()
             if let problem = Self.problem(head, cursor.verified, imported, store, account, keys) {
@@ -90,10 +90,13 @@ extension Catalog {
             let items = try connection.tally(.items)
             let isHeld = BulkGuard.holds(deletions: waiting, of: items)
             if waiting > 0, !isHeld { _ = try store.deleteBuried() }
-            if imported != nil {
-                try store.deleteUnconfirmed()
+            let isTrusting = try connection.isTrusting()
+            if imported != nil || isTrusting {
+                try store.deleteUnconfirmed(keepsUnconfirmed: isTrusting)
                 try connection.prepare(.clearImported).run()
+                try connection.setTrusting(false)
             }
+            try connection.settlePush(under: head)
             try store.save()
             let save = try connection.prepare(.saveVerifiedHead)
             if let head { save.bind(blob: head.bytes.span, at: 1) }

@@ -100,8 +100,11 @@ final class Catalog: Sendable {
     }
 
     /// Runs `body` in one transaction, under the lock of all writers.
+    ///
+    /// `isDurable`: when it returns, it is on the disk, as what cannot be had again must be.
     func write<Result: Sendable>(
-        _ operation: String, _ body: @escaping @Sendable (Connection) throws -> Result
+        _ operation: String, isDurable: Bool = false,
+        _ body: @escaping @Sendable (Connection) throws -> Result
     ) async throws(SyncError) -> Result {
         try await SyncError.mapping(operation) {
             let tenant = try enter(operation)
@@ -110,6 +113,10 @@ final class Catalog: Sendable {
             return try await database.perform { [self] connection in
                 let held = try writeLock.lock(.exclusive)
                 defer { withExtendedLifetime(held) {} }
+                if isDurable { try connection.execute("PRAGMA synchronous = FULL") }
+                defer {
+                    if isDurable { try? connection.execute("PRAGMA synchronous = NORMAL") }
+                }
                 let result = try connection.transaction(.immediate) { try body(connection) }
                 if isLogLeft.withLock({ $0 }) { emptyLog(connection) }
                 return result

@@ -5,6 +5,7 @@ struct EntryStatements {
     private let insertEntry: Statement
     private let entryByID: Statement
     private let updateEntry: Statement
+    private let updateShown: Statement
     private let attachmentsOfEntry: Statement
     private let insertAttachment: Statement
     private let updateAttachment: Statement
@@ -17,14 +18,17 @@ struct EntryStatements {
         let version: UInt64
         let kind: EntryFacts.Kind
         let leaf: SetDigest
-        /// Whether the server sent it; else it came from a file, and the digest does not count it.
+        /// Whether the server has it; else it came from a file, or was added here, and the digest
+        /// does not count it.
         let isConfirmed: Bool
+        /// Whether it was added here, and the server has not had it yet.
+        let isLocal: Bool
 
         /// What the digest counts for it.
         var counted: SetDigest? { isConfirmed ? leaf : nil }
 
-        /// Whether a version from the server takes its place: a newer one, or over what came from a
-        /// file, any.
+        /// Whether a version from the server takes its place: a newer one, or over what it has not
+        /// sent, any.
         func isBelow(_ version: UInt64) -> Bool { !isConfirmed || version > self.version }
     }
 
@@ -40,6 +44,7 @@ struct EntryStatements {
         insertEntry = try connection.prepare(.insertEntry)
         entryByID = try connection.prepare(.entryByID)
         updateEntry = try connection.prepare(.updateEntry)
+        updateShown = try connection.prepare(.updateShown)
         attachmentsOfEntry = try connection.prepare(.attachmentsOfEntry)
         insertAttachment = try connection.prepare(.insertAttachment)
         updateAttachment = try connection.prepare(.updateAttachment)
@@ -57,7 +62,7 @@ struct EntryStatements {
         return Known(
             row: entryByID.int(0), version: UInt64(bitPattern: entryByID.int(1)),
             kind: entryByID.int(2) == 0 ? .live : .tombstone, leaf: leaf,
-            isConfirmed: entryByID.int(4) > 0)
+            isConfirmed: entryByID.int(4) > 0, isLocal: entryByID.int(4) == 0)
     }
 
     /// Inserts an entry that is not here; nil, and nothing done, if it is.
@@ -78,6 +83,14 @@ struct EntryStatements {
         try updateEntry.run()
     }
 
+    /// Writes what is shown of an entry, and nothing of what the server has; nil: it is removed.
+    func show(_ row: Int64, _ fields: Fields?, _ text: Span<UInt8>) throws {
+        updateShown.bind(row, at: 1)
+        updateShown.bind(fields == nil ? 1 : 0, at: 2)
+        bind(fields, text, to: updateShown, from: 3)
+        try updateShown.run()
+    }
+
     private func bind(
         _ change: EntryBatch.Change, _ fields: Fields?, _ text: Span<UInt8>,
         to statement: Statement
@@ -86,16 +99,22 @@ struct EntryStatements {
         statement.bind(Int64(change.facts.epoch), at: 3)
         statement.bind(Int64(change.facts.kind.rawValue), at: 4)
         statement.bind(blob: change.leaf.bytes.span, at: 5)
+        bind(fields, text, to: statement, from: 6)
+    }
+
+    private func bind(
+        _ fields: Fields?, _ text: Span<UInt8>, to statement: Statement, from start: Int32
+    ) {
         guard let fields else {
-            for index in 6...11 as ClosedRange<Int32> { statement.bindNull(at: index) }
+            for index in start...start + 5 { statement.bindNull(at: index) }
             return
         }
-        statement.bind(blob: fields.order.span, at: 6)
-        statement.bind(text: text.extracting(fields.payload.title), at: 7)
-        statement.bind(text: fields.payload.text, of: text, at: 8)
-        statement.bind(text: fields.payload.created, of: text, at: 9)
-        statement.bind(text: fields.payload.modified, of: text, at: 10)
-        statement.bind(blob: fields.raw, of: text, at: 11)
+        statement.bind(blob: fields.order.span, at: start)
+        statement.bind(text: text.extracting(fields.payload.title), at: start + 1)
+        statement.bind(text: fields.payload.text, of: text, at: start + 2)
+        statement.bind(text: fields.payload.created, of: text, at: start + 3)
+        statement.bind(text: fields.payload.modified, of: text, at: start + 4)
+        statement.bind(blob: fields.raw, of: text, at: start + 5)
     }
 
     /// The attachments of an entry, by their ids.

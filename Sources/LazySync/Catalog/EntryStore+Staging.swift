@@ -13,13 +13,6 @@ extension EntryStore {
             || (change.facts.version == waiting && staged.int(3) == 1)
     }
 
-    /// Whether any version of an entry waits.
-    func isStaged(_ id: EntryID) throws -> Bool {
-        let staged = try connection.prepare(.stagedByID)
-        staged.bind(blob: id.bytes.span, at: 1)
-        return try staged.step()
-    }
-
     /// Lets an entry wait; the digest counts it in place of the one that it stands in for.
     mutating func stage(
         _ change: EntryBatch.Change, replacing leaf: SetDigest?, sealed: Span<UInt8>?

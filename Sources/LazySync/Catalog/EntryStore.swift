@@ -13,10 +13,13 @@ struct EntryStore {
     var tally = Tally()
     /// Whether anything may wait; most catalogs have nothing, and are spared the looking.
     var hasStaged: Bool
+    /// Whether anything waits to be sent.
+    var hasWaiting: Bool
+    /// What is needed to merge; without it no address that came from a file is kept.
+    var tools: MergeTools?
+    let decoder = EntryDecoder()
     /// Whether new attachments are pinned.
     private let pinsAll: Bool
-    /// Proves addresses that came from a file; without it, none of them is kept.
-    private var opener: RefOpener?
     private var arrivals: [NewAttachment] = []
 
     /// An attachment of an item that was not here before.
@@ -29,9 +32,9 @@ struct EntryStore {
     }
 
     /// Reads where the catalog stands.
-    init(_ connection: Connection, proving opener: RefOpener? = nil) throws {
+    init(_ connection: Connection, with tools: MergeTools? = nil) throws {
         self.connection = connection
-        self.opener = opener
+        self.tools = tools
         let account = try connection.prepare(.account)
         guard try account.step(), let digest = SetDigest(bytes: account.blob(2).span) else {
             throw CatalogDamage(what: "no account")
@@ -40,6 +43,7 @@ struct EntryStore {
         entries = account.int(3)
         pinsAll = account.int(7) == 1
         hasStaged = try Self.hasStaged(connection)
+        hasWaiting = try connection.hasWaiting()
     }
 
     /// Writes digest and counts back; the last step of the transaction.
@@ -105,14 +109,34 @@ struct EntryStore {
         guard let here = try statements.row(change.facts.id),
             here.isBelow(change.facts.version)
         else { return }
-        let row = here.row
         count(change, over: here)
-        if here.kind == .tombstone { tally[.items] += 1 }
+        if hasWaiting, let waiting = try connection.waiting(here.row) {
+            try merge(change, payload, raw: raw, batch.payloads, here, waiting, statements)
+            return
+        }
+        try statements.update(here.row, change, fields, text)
+        try setAttachments(
+            payload, of: here, change.facts.id, createdAt, batch.payloads, statements)
+    }
+
+    /// Puts an item's attachments in the place of those that it had; what the item says of itself
+    /// has been written before.
+    mutating func setAttachments(
+        _ payload: EntryPayload, of here: EntryStatements.Known, _ id: EntryID,
+        _ createdAt: Int64, _ payloads: PayloadBatch, _ statements: EntryStatements,
+        isOwn: Bool = false
+    ) throws {
+        let text = payloads.bytes.span
+        let row = here.row
+        if here.kind == .tombstone {
+            tally[.items] += 1
+            try forgetTrash(id, nil)
+        }
         var known = try statements.attachments(of: row)
-        try statements.update(row, change, fields, text)
-        for attachment in batch.payloads.attachments[payload.attachments] {
+        for attachment in payloads.attachments[payload.attachments] {
             let old = known.removeValue(forKey: attachment.id)
-            let base = here.isConfirmed ? old : proved(old, attachment, of: change.facts.id)
+            let base =
+                here.isConfirmed || here.isLocal ? old : proved(old, attachment, of: id)
             let merged = MergedAttachment(attachment, over: base, in: text)
             try statements.write(
                 merged, attachment, over: base, in: row, createdAt: createdAt, pinned: pinsAll, text
@@ -126,16 +150,20 @@ struct EntryStore {
             let bytes = old?.thumbnailDiskBytes ?? 0
             tally.count(merged.address, merged.thumbnail, bytes: bytes, 1)
         }
+        if known.isEmpty { return }
+        if here.isConfirmed || here.isLocal {
+            try trash(Set(known.keys), of: row, id, isOwn: isOwn)
+        }
         for old in known.values { try remove(old, statements) }
     }
 
     /// Counts an entry in the place of the one that was here.
-    private mutating func count(_ change: EntryBatch.Change, over here: EntryStatements.Known) {
+    mutating func count(_ change: EntryBatch.Change, over here: EntryStatements.Known) {
         if let counted = here.counted {
             digest -= counted
         } else {
             entries += 1
-            tally[.unconfirmed] -= 1
+            if !here.isLocal { tally[.unconfirmed] -= 1 }
         }
         digest += change.leaf
     }
@@ -148,7 +176,7 @@ struct EntryStore {
         guard let old else { return nil }
         func holds(_ ref: CloudBlobRef?, _ role: BlobRole) -> CloudBlobRef? {
             guard let ref,
-                opener?.isValid(ref.packed.span, entry: entry, attachment: new.id, role: role)
+                tools?.opener.isValid(ref.packed.span, entry: entry, attachment: new.id, role: role)
                     == true
             else { return nil }
             return ref
@@ -181,7 +209,7 @@ struct EntryStore {
         arrivals.removeAll(keepingCapacity: true)
     }
 
-    private mutating func remove(
+    mutating func remove(
         _ old: KnownAttachment, _ statements: EntryStatements
     ) throws {
         try statements.delete(old.row)
@@ -212,6 +240,11 @@ struct EntryStore {
         let here = try statements.row(change.facts.id)
         if let here {
             guard here.isBelow(change.facts.version) else { return }
+            if hasWaiting, let waiting = try connection.waiting(here.row),
+                try merge(tombstone: change, here, waiting)
+            {
+                return
+            }
             guard here.kind == .tombstone else {
                 try stage(change, replacing: here.counted, sealed: nil)
                 return
@@ -231,6 +264,7 @@ struct EntryStore {
         var count = 0
         while let change = try nextBuried() {
             guard let here = try statements.row(change.facts.id) else { break }
+            if here.isConfirmed { try trash(nil, of: here.row, change.facts.id, isOwn: false) }
             for old in try statements.attachments(of: here.row).values {
                 try remove(old, statements)
             }
@@ -244,10 +278,11 @@ struct EntryStore {
         return count
     }
 
-    /// Removes what came from a file and what a verified head shows to be none of the account's.
+    /// Removes what came from a file and what a verified head shows to be none of the account's; or
+    /// keeps it, if it is this device's own, as something to be sent.
     ///
-    /// An entry whose tombstone is held waits with it.
-    mutating func deleteUnconfirmed() throws {
+    /// An entry whose tombstone is held waits with it. What was changed here stays in any case.
+    mutating func deleteUnconfirmed(keepsUnconfirmed: Bool = false) throws {
         let statements = try EntryStatements(connection)
         let delete = try connection.prepare(.deleteEntry)
         var last: Int64 = 0
@@ -255,19 +290,25 @@ struct EntryStore {
             let rows = try connection.unconfirmed(after: last, limit: 1_000)
             guard let end = rows.last else { return }
             last = end.row
-            for (row, id, isItem) in rows where try !isStaged(id) {
+            for (row, id, isItem) in rows where try !connection.isStaged(id) {
+                tally[.unconfirmed] -= 1
+                let isWaiting = try connection.waiting(row) != nil
+                if isItem, keepsUnconfirmed || isWaiting {
+                    try makeLocal(row)
+                    continue
+                }
+                if isWaiting { try connection.run(.removeWaiting, row: row) }
                 for old in try statements.attachments(of: row).values {
                     try remove(old, statements)
                 }
                 delete.bind(row, at: 1)
                 try delete.run()
                 if isItem { tally[.items] -= 1 }
-                tally[.unconfirmed] -= 1
             }
         }
     }
 
-    private func nextBuried() throws -> EntryBatch.Change? {
+    func nextBuried() throws -> EntryBatch.Change? {
         let next = try connection.prepare(.stagedTombstone)
         guard try next.step(), let id = EntryID(bytes: next.blob(0).span),
             let leaf = SetDigest(bytes: next.blob(3).span)

@@ -10,6 +10,7 @@ enum Schema {
     static let steps = [
         MigrationStep(version: 1, name: "the first catalog", sql: version1),
         MigrationStep(version: 2, name: "the cache's limit", sql: version2),
+        MigrationStep(version: 3, name: "changes made here", sql: version3),
     ]
 
     /// The first catalog.

@@ -9,6 +9,11 @@ struct ItemDraft: Sendable, Equatable {
         /// The address is taken away.
         case null
         case address(CloudBlobRef)
+
+        /// The address, if it is one.
+        var address: CloudBlobRef? {
+            if case .address(let address) = self { address } else { nil }
+        }
     }
 
     /// The small picture of an attachment.

@@ -88,6 +88,55 @@ struct RefOpener {
         return ref
     }
 
+    /// Wraps the key of an address anew for another item; nil if it does not unwrap.
+    ///
+    /// The blob stays the same, under the same name.
+    mutating func rewrap(
+        _ ref: CloudBlobRef, of attachment: AttachmentID, _ role: BlobRole, from entry: EntryID,
+        to other: EntryID, _ random: any RandomSource
+    ) -> CloudBlobRef? {
+        let packed = ref.packed.span
+        var key = InlineArray<32, UInt8>(repeating: 0)
+        var span = key.mutableSpan
+        defer { ConstantTime.wipe(&span) }
+        guard let name = RecordName(packed.extracting(CloudBlobRef.nameStart...)),
+            unwrap(packed, entry: entry, attachment: attachment, role: role, into: &span)
+        else { return nil }
+        let wrapNonce = random.bytes(AEAD.nonceBytes)
+        return wrap(
+            contentKey: span.span, nonce: packed.extracting(CloudBlobRef.nonceRange),
+            recordName: name, wrapNonce: wrapNonce.span, entry: other, attachment: attachment,
+            role: role)
+    }
+
+    /// Unwraps every address of an item once; what does not unwrap counts as invalid.
+    mutating func check(
+        _ item: inout EntryPayload, of id: EntryID, in payloads: inout PayloadBatch
+    ) {
+        for index in item.attachments {
+            let attachment = payloads.attachments[index]
+            if !unwraps(attachment.ref, id, attachment.id, .original, payloads) {
+                payloads.attachments[index].ref = .invalid
+                item.isLossy = true
+            }
+            if let ref = attachment.thumb?.ref,
+                !unwraps(ref, id, attachment.id, .thumbnail, payloads)
+            {
+                payloads.attachments[index].thumb?.ref = .invalid
+                item.isLossy = true
+            }
+        }
+    }
+
+    private mutating func unwraps(
+        _ ref: EntryPayload.Ref, _ entry: EntryID, _ attachment: AttachmentID, _ role: BlobRole,
+        _ payloads: PayloadBatch
+    ) -> Bool {
+        guard case .packed(let range) = ref else { return true }
+        return isValid(
+            payloads.bytes.span.extracting(range), entry: entry, attachment: attachment, role: role)
+    }
+
     private mutating func fillAAD(
         nonce: Span<UInt8>, recordName: Span<UInt8>,
         _ entry: EntryID, _ attachment: AttachmentID, _ role: BlobRole

@@ -34,6 +34,8 @@ public struct Attachment: Sendable, Hashable {
     public let thumbnail: BlobState?
     /// Whether its bytes are kept on this device.
     public let isPinned: Bool
+    /// What its bytes still have to do on their way to the server; nil if nothing.
+    public let upload: UploadState?
 }
 
 /// Which rows of the list to show.

@@ -106,6 +106,8 @@ public struct EngineStatus: Sendable, Hashable {
     public var states: [String: Int]
     /// What the cache takes, and what it may take.
     public var cache: CacheUse
+    /// Items whose changes wait to be sent.
+    public var outbox: Int
     /// Words for what needs a person's attention, such as `headMismatch`.
     public var flags: [String]
 }

@@ -9,6 +9,9 @@ public struct Timestamp: Hashable, Comparable, Sendable, LosslessStringConvertib
     /// What is beyond the second, below 1,000,000,000.
     public let nanoseconds: UInt32
 
+    /// The beginning of 1970.
+    static let beginning = Timestamp(unchecked: 0)
+
     // The years 0000 to 9999, which is what four digits can say.
     private static let secondRange: ClosedRange<Int64> = -62_167_219_200...253_402_300_799
 
@@ -17,6 +20,11 @@ public struct Timestamp: Hashable, Comparable, Sendable, LosslessStringConvertib
         guard Self.secondRange.contains(seconds), nanoseconds < 1_000_000_000 else { return nil }
         self.seconds = seconds
         self.nanoseconds = nanoseconds
+    }
+
+    private init(unchecked seconds: Int64) {
+        self.seconds = seconds
+        nanoseconds = 0
     }
 
     /// Reads RFC 3339, strictly: with an offset or `Z`, a fraction of any length, a leap second.

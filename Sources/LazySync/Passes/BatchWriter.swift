@@ -1,15 +1,15 @@
 /// Stores decoded pages, a few a transaction, while the next ones are decoded.
 struct BatchWriter {
     private let catalog: Catalog
-    private let opener: RefOpener
+    private let tools: MergeTools
     private var waiting: [EntryBatch] = []
     private var count = 0
     private var next = ManifestPlace(after: 0)
     private var storing: Task<Void, any Error>?
 
-    init(catalog: Catalog, proving opener: RefOpener) {
+    init(catalog: Catalog, with tools: MergeTools) {
         self.catalog = catalog
-        self.opener = opener
+        self.tools = tools
     }
 
     /// Takes a page; begins to store when `limit` entries have come together.
@@ -34,8 +34,8 @@ struct BatchWriter {
         let (batches, next) = (waiting, next)
         waiting = []
         count = 0
-        storing = Task { [catalog, opener] in
-            try await catalog.apply(batches, next: next, proving: opener)
+        storing = Task { [catalog, tools] in
+            try await catalog.apply(batches, next: next, with: tools)
         }
     }
 

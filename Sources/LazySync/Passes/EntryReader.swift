@@ -78,7 +78,7 @@ final class EntryReader {
                 return EntryBatch.Change(facts: facts, leaf: leaf, content: .tombstone)
             }
             var item = try decoder.decode(body.span.extracting(range), into: &payloads)
-            checkRefs(of: &item, facts.id, in: &payloads)
+            refs.check(&item, of: facts.id, in: &payloads)
             let raw = item.isLossy ? payloads.append(body.span.extracting(range)) : nil
             return EntryBatch.Change(facts: facts, leaf: leaf, content: .live(item, raw: raw))
         } catch {
@@ -86,39 +86,11 @@ final class EntryReader {
             return EntryBatch.Change(facts: facts, leaf: leaf, content: .unreadable(kept))
         }
     }
-
-    /// Unwraps every address once; what does not unwrap counts as invalid.
-    private func checkRefs(
-        of item: inout EntryPayload, _ id: EntryID, in payloads: inout PayloadBatch
-    ) {
-        for index in item.attachments {
-            let attachment = payloads.attachments[index]
-            if !unwraps(attachment.ref, id, attachment.id, .original, payloads) {
-                payloads.attachments[index].ref = .invalid
-                item.isLossy = true
-            }
-            if let ref = attachment.thumb?.ref,
-                !unwraps(ref, id, attachment.id, .thumbnail, payloads)
-            {
-                payloads.attachments[index].thumb?.ref = .invalid
-                item.isLossy = true
-            }
-        }
-    }
-
-    private func unwraps(
-        _ ref: EntryPayload.Ref, _ entry: EntryID, _ attachment: AttachmentID, _ role: BlobRole,
-        _ payloads: PayloadBatch
-    ) -> Bool {
-        guard case .packed(let range) = ref else { return true }
-        return refs.isValid(
-            payloads.bytes.span.extracting(range), entry: entry, attachment: attachment, role: role)
-    }
 }
 
 extension PayloadBatch {
     /// Keeps bytes with the batch, and tells where.
-    fileprivate mutating func append(_ more: Span<UInt8>) -> Range<Int> {
+    mutating func append(_ more: Span<UInt8>) -> Range<Int> {
         let start = bytes.count
         bytes.append(copying: more)
         return start..<bytes.count

@@ -79,6 +79,9 @@ extension Materializer {
                 record, row: row.row, bytes: whole, whole: whole, isFetched: true)
         else { throw AddressChanged() }
         defer { withExtendedLifetime(use) {} }
+        try await SyncError.mapping("open \(row.key.id)") { [places] in
+            try await Blocking.run { try TrashFolder(places).giveBack(record) }
+        }
         do {
             return try await fetch(row, record, blob, geometry, handsOut, ticket, watchers)
         } catch let error as FileError where error.code == .notFound {
@@ -121,7 +124,8 @@ extension Materializer {
         watchers.tell(file, present)
         var fetched = Fetched(path: "")
         var cleared: [UnavailableReason] = [.diskFull, .keyMissing]
-        if !present.isComplete {
+        if !present.isComplete { _ = try await fillFromSpool(record, store) }
+        if !store.chunks.isComplete {
             let remote = QueuedRemote(
                 remote: try await access.remote(), lane: lane, ticket: ticket, isResumable: true,
                 leavesOnPause: true)
@@ -157,6 +161,13 @@ extension Materializer {
             clearing: cleared)
         schedule.came(record)
         return Fetched(path: path, bytes: fetched.bytes, requests: fetched.requests)
+    }
+
+    /// Brings what the spool has of a record; false if it does not have all that is wanted.
+    func fillFromSpool(_ record: String, _ store: ChunkStore) async throws -> Bool {
+        guard let blob = try await catalog.spooled(record) else { return false }
+        let source = SpoolSource(spool: Spool(places), blob: blob)
+        return try await Blocking.run { try source.fill(store) }
     }
 
     /// Takes the record's lock, waiting for whoever has it; it dies with its holder.

@@ -175,6 +175,7 @@ extension RecordReads {
             cost.received(geometry.plainBytes(of: chunks) - before)
             fetch.arrived(chunks)
         }
+        if try await materializer.fillFromSpool(record, store) { return }
         let lane = materializer.lane
         let remote = QueuedRemote(
             remote: try await materializer.access.remote(), lane: lane,

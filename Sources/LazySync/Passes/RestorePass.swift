@@ -11,6 +11,7 @@ struct RestorePass {
     let remote: any Remote
     let policy: Backoff
     let clock: any WaitingClock
+    let random: any RandomSource
     /// The head that the key store has as the last verified one; no head may be below it.
     var floor: Head?
     var paging = Paging()
@@ -83,6 +84,12 @@ struct RestorePass {
         failure.code == Problem.cursorExpired || failure.status == 400
     }
 
+    /// What merging needs.
+    private var tools: MergeTools {
+        MergeTools(
+            opener: RefOpener(keys: keys, account: account), random: random, now: clock.now)
+    }
+
     // MARK: Pages
 
     private func pull(
@@ -92,8 +99,7 @@ struct RestorePass {
         var pages = PageSource(
             remote: remote, policy: policy, clock: clock, after: start.after,
             limit: paging.pageEntries)
-        var writer = BatchWriter(
-            catalog: catalog, proving: RefOpener(keys: keys, account: account))
+        var writer = BatchWriter(catalog: catalog, with: tools)
         defer { pages.cancel() }
         var place = start
         var seen: Set<String> = start.page.map { [$0] } ?? []
@@ -169,11 +175,13 @@ struct RestorePass {
         if outcome.head == nil, floor != nil || verified != nil {
             throw SyncError(.mismatch, "restore", "the server has no head where there was one")
         }
-        var result = try await catalog.finishRun(outcome.head, account: account, keys: keys)
+        var result = try await catalog.finishRun(
+            outcome.head, account: account, keys: keys, with: tools)
         if result.mismatch != nil, !result.suspects.isEmpty {
             let seq = try await askAgain(result.suspects, &outcome)
             if let head = outcome.head, seq > head.seq { return head }
-            result = try await catalog.finishRun(outcome.head, account: account, keys: keys)
+            result = try await catalog.finishRun(
+                outcome.head, account: account, keys: keys, with: tools)
         }
         if let mismatch = result.mismatch { throw SyncError(.mismatch, "restore", mismatch) }
         outcome.heldDeletions = result.heldDeletions
@@ -192,8 +200,7 @@ struct RestorePass {
             outcome.bytes += Int64(page.body.count)
             let batch = try reader.read(page, after: nil).batch
             seq = max(seq, batch.seq)
-            try await catalog.apply(
-                again: batch, for: some, proving: RefOpener(keys: keys, account: account))
+            try await catalog.apply(again: batch, for: some, with: tools)
         }
         return seq
     }

@@ -1,6 +1,7 @@
 internal import SyncPlatform
 
-/// Removes the cached bytes of records that no attachment names any more.
+/// Removes the cached bytes of records that no attachment names any more, or moves them to the
+/// trash if that names them.
 ///
 /// What is being fetched, or cannot be removed now, waits for the next run. What was dropped and is
 /// named again, or by another attachment, stays.
@@ -22,11 +23,19 @@ struct Sweep {
                 let found = Set(dropped.filter(store.holds))
                 // Rarely any: it walks over all that are here or due.
                 let named = found.isEmpty ? [] : try connection.namedThumbnails(of: found)
+                let unsent = try connection.unsentRecords(of: dropped)
                 for record in dropped {
                     let isWanted = try connection.blobRecord(record) != nil
                     let isNamed = named.contains(record)
                     let isThumbnail = found.contains(record) && !isNamed
-                    if remove(record, original: !isWanted, thumbnail: isThumbnail) {
+                    let isTrash = try connection.isTrashRecord(record)
+                    let isSpooled = try connection.spooled(record) != nil
+                    // What a push says whose answer has not come may be named by it.
+                    if isSpooled, !isTrash, !unsent.contains(record) {
+                        guard try connection.pushingHead() == nil else { continue }
+                        try connection.release(record)
+                    }
+                    if remove(record, original: !isWanted, thumbnail: isThumbnail, isTrash) {
                         try connection.clearDropped(record)
                     }
                 }
@@ -35,14 +44,23 @@ struct Sweep {
     }
 
     /// Whether the record has no file any more of those that are to go.
-    private func remove(_ record: String, original: Bool, thumbnail: Bool) -> Bool {
-        guard original || thumbnail else { return true }
+    private func remove(
+        _ record: String, original: Bool, thumbnail: Bool, _ isTrash: Bool
+    ) -> Bool {
+        let trash = TrashFolder(places)
+        let leavesTrash = !isTrash && trash.holds(record)
+        guard original || thumbnail || leavesTrash else { return true }
         do throws(FileError) {
             guard let held = try TransferLocks(places).tryLock(record),
                 let alone = try BlobUses(places).tryAlone(record)
             else { return false }
             defer { withExtendedLifetime((held, alone)) {} }
-            if original { try BlobPlace(record: record, under: places.blobs).remove() }
+            if leavesTrash { try trash.remove(record) }
+            if original, isTrash {
+                try trash.take(record)
+            } else if original {
+                try BlobPlace(record: record, under: places.blobs).remove()
+            }
             if thumbnail { try ThumbnailStore(folder: places.thumbnails).remove(record) }
             return true
         } catch {

@@ -9,6 +9,8 @@ struct ThumbnailFetcher {
     let keys: AccountKeys
     let catalog: Catalog
     let store: ThumbnailStore
+    /// What was added here and not sent yet; nil if nothing is.
+    let spool: Spool?
     let locks: TransferLocks
     let room: CacheRoom
     let fetcher: SmallBlob
@@ -182,6 +184,11 @@ struct ThumbnailFetcher {
                 ref.packed.span, entry: work.key.item, attachment: work.key.id, role: .thumbnail)
             // Every address unwrapped when it came, so it is the key that is another one now.
             guard let blob else { throw SyncError.anotherKey("fetch thumbnails") }
+            if let found = try await openSpooled(ref.recordName, blob, geometry) {
+                return One(
+                    result: ThumbnailResult(work: work, state: .here, tags: found.tags),
+                    bytes: found.plaintext)
+            }
             var fetcher = fetcher
             // A thumbnail is over soon: a pause waits for its end.
             fetcher.remote = QueuedRemote(
@@ -200,6 +207,15 @@ struct ThumbnailFetcher {
         } catch {
             return One(stopped: SyncError("fetch thumbnails", error))
         }
+    }
+
+    /// A thumbnail that was added here and that the store does not have yet.
+    private func openSpooled(
+        _ record: String, _ blob: SealedBlob, _ geometry: BlobGeometry
+    ) async throws -> SmallBlob.Fetched? {
+        guard let spool, let spooled = try await catalog.spooled(record) else { return nil }
+        let source = SpoolSource(spool: spool, blob: spooled)
+        return try await Blocking.run { try source.open(blob, geometry) }
     }
 
     private func fetchWhole(_ work: ThumbnailWork) async -> One {

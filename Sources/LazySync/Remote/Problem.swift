@@ -13,6 +13,7 @@ enum Problem {
     static let nameTaken = "name-taken"
     static let registrationClosed = "registration-closed"
     static let keysChanged = "keys-changed"
+    static let badPush = "bad-push"
     static let headMoved = "head-moved"
     static let exists = "exists"
     static let wrongOffset = "wrong-offset"

@@ -48,7 +48,7 @@ extension EngineStatus {
             "schema": .integer(schema),
             "states": .object(counts.map { .init(key: $0.state, value: .integer($0.count)) }),
             "cache": cache.json,
-            "outbox": .integer(0),
+            "outbox": .integer(outbox),
             "flags": .array(flags.map(JSON.string)),
         ]
     }
@@ -65,7 +65,7 @@ extension EngineStatus {
             "states": counts.map { "\($0.count) \($0.state)" }.joined(separator: ", "),
             "cache": cache.text,
             "pinned": cache.pinsAll ? CacheUse.everything : nil,
-            "outbox": "0",
+            "outbox": outbox == 0 ? "0" : "\(Quantity.count(outbox, "item")) to be sent",
             "flags": flags.isEmpty ? nil : flags.joined(separator: " "),
         ]
     }

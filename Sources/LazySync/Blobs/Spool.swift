@@ -1,0 +1,115 @@
+internal import SyncPlatform
+
+/// Where the sealed bytes lie that the store does not have for certain: files of many blobs each,
+/// written once, synced, and removed as wholes.
+///
+/// A file without a row in the catalog is one whose writer was killed, or whose blobs have all
+/// arrived. Who writes one holds the spool's lock, shared, until its rows are committed.
+struct Spool: Sendable {
+    let folder: String
+    private let lock: FileLock
+
+    init(_ places: AccountPlaces) {
+        folder = places.data + "/spool"
+        lock = FileLock(path: places.locks + "/spool")
+    }
+
+    /// Answers what must be held from before a file is made until its rows are committed.
+    func enter() throws(FileError) -> FileLock.Token { try lock.lock(.shared) }
+
+    /// Makes a new file.
+    func newPack(_ random: any RandomSource) throws(FileError) -> SpoolPack {
+        try Directory.make(folder, durably: true)
+        let name = Base64URL.encode(random.bytes(16).span)
+        return SpoolPack(name, try File(path(name), for: .create))
+    }
+
+    func path(_ pack: String) -> String { folder + "/" + pack }
+
+    /// Opens a file, to read one of its blobs; nil if it is gone.
+    func open(_ pack: String) throws(FileError) -> File? {
+        do {
+            return try File(path(pack), for: .read)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+    }
+
+    /// Removes the files that `isNamed` does not know, unless somebody is writing one.
+    func sweep(_ isNamed: (String) throws -> Bool) throws {
+        guard try FileSystem.facts(folder) != nil, let alone = try lock.tryLock(.exclusive) else {
+            return
+        }
+        defer { withExtendedLifetime(alone) {} }
+        for name in try Directory.list(folder) where try !isNamed(name) {
+            try FileSystem.remove(path(name))
+        }
+    }
+}
+
+/// One file of the spool while it is written.
+final class SpoolPack {
+    let name: String
+    let file: File
+    /// Where the next blob begins.
+    private(set) var length: Int64 = 0
+    private var isKept = false
+    private var sealed: [UInt8] = []
+
+    /// How much is read and sealed at once.
+    private static let piece = 16 * BlobGeometry.chunkSize
+
+    init(_ name: String, _ file: File) {
+        self.name = name
+        self.file = file
+    }
+
+    deinit {
+        if !isKept { _ = try? FileSystem.remove(file.path) }
+    }
+
+    /// Seals a blob and appends it; `read` gives its bytes from a place on, none at the end.
+    ///
+    /// Answers where it begins. What was written of one that fails is cut off again.
+    /// - Throws: `FormatError` (`length`) if the source is not as long as it should be; what `read`
+    ///   throws.
+    func append(
+        _ blob: SealedBlob, _ geometry: BlobGeometry, _ read: (Int64, Int) throws -> [UInt8]
+    ) throws -> Int64 {
+        let start = length
+        do {
+            var sealer = BlobSealer(blob, geometry: geometry)
+            var offset: Int64 = 0
+            while true {
+                let bytes = try read(offset, Self.piece)
+                if bytes.isEmpty { break }
+                offset += Int64(bytes.count)
+                sealed.removeAll(keepingCapacity: true)
+                try sealer.append(bytes.span, to: &sealed)
+                try write()
+            }
+            sealed.removeAll(keepingCapacity: true)
+            try sealer.finish(to: &sealed)
+            try write()
+            return start
+        } catch {
+            length = start
+            try file.truncate(to: start)
+            throw error
+        }
+    }
+
+    private func write() throws(FileError) {
+        let bytes = sealed
+        try file.write(bytes.span, at: length)
+        length += Int64(sealed.count)
+    }
+
+    /// Returns when bytes and name are on the disk; the file stays from here on.
+    func finish() throws(FileError) {
+        try file.sync()
+        try Directory.sync(FileSystem.folder(of: file.path))
+        isKept = true
+    }
+}

@@ -1,0 +1,187 @@
+internal import SyncPlatform
+
+/// One blob that a change names and that the store may not have yet.
+struct UploadJob: Sendable {
+    /// The entry's row.
+    let row: Int64
+    let key: AttachmentKey
+    let ref: CloudBlobRef
+    let spooled: SpooledBlob
+}
+
+/// Brings the blobs that some changes name to the store, many at a time, and makes sure that they
+/// are there before anything names them.
+///
+/// One that the store does not take holds up its own item and no other; what is everybody's trouble
+/// (no connection, no session) ends the whole.
+struct BlobPush {
+    let catalog: Catalog
+    let places: AccountPlaces
+    let remote: any WritableRemote
+    let policy: Backoff
+    let clock: any WaitingClock
+    /// Whether what was refused is asked for again before its time.
+    let asksAgain: Bool
+    /// Told of bytes that went out; fewer than before when some go out again.
+    let progress: @Sendable (Int64) -> Void
+    let changed: @Sendable (AttachmentKey) -> Void
+
+    /// What came of some changes.
+    struct Outcome: Sendable {
+        /// The entries all of whose blobs are at the store.
+        var ready: [Int64] = []
+        /// Blobs that the store has had and has not any more.
+        var swept: [UploadJob] = []
+        var refused: [Refusal] = []
+        var blobs = 0
+        var bytes: Int64 = 0
+    }
+
+    /// A blob that the store did not take.
+    struct Refusal: Sendable {
+        let key: AttachmentKey
+        let record: String
+        let reason: UnavailableReason
+        let next: Int64?
+    }
+
+    /// How many small blobs are sent at once, and how many large ones.
+    private static let width = 16
+    private static let largeWidth = 3
+    /// When a store that had no room is asked again, in seconds.
+    private static let fullSeconds: Int64 = 900
+
+    private enum Result: Sendable {
+        case stored(UploadJob, wasSent: Bool)
+        case swept(UploadJob)
+        case refused(Refusal)
+        case skipped
+    }
+
+    func run(_ rows: [Int64]) async throws -> Outcome {
+        let jobs = try await catalog.uploadJobs(of: rows)
+        let small = jobs.filter { UInt64($0.spooled.size) <= BlobUpload.putLimit }
+        let large = jobs.filter { UInt64($0.spooled.size) > BlobUpload.putLimit }
+        let isFull = Locked(false)
+        async let fromSmall = send(small, width: Self.width, isFull)
+        async let fromLarge = send(large, width: Self.largeWidth, isFull)
+        let results = try await fromSmall + fromLarge
+        var outcome = Outcome()
+        var stored: Set<String> = []
+        for result in results {
+            switch result {
+            case .stored(let job, let wasSent):
+                stored.insert(job.spooled.record)
+                if wasSent {
+                    outcome.blobs += 1
+                    outcome.bytes += job.spooled.size
+                }
+            case .swept(let job): outcome.swept.append(job)
+            case .refused(let refusal): outcome.refused.append(refusal)
+            case .skipped: break
+            }
+        }
+        try await catalog.note(
+            stored: jobs.filter { !$0.spooled.isStored && stored.contains($0.spooled.record) }
+                .map(\.spooled.record),
+            refused: outcome.refused.map { ($0.record, $0.reason, $0.next) })
+        let waiting = Set(jobs.filter { !stored.contains($0.spooled.record) }.map(\.row))
+        outcome.ready = rows.filter { !waiting.contains($0) }
+        return outcome
+    }
+
+    private func send(
+        _ jobs: [UploadJob], width: Int, _ isFull: Locked<Bool>
+    ) async throws -> [Result] {
+        try await withThrowingTaskGroup(of: Result.self) { group in
+            var rest = jobs[...]
+            var results: [Result] = []
+            results.reserveCapacity(jobs.count)
+            for _ in 0..<width {
+                guard let job = rest.popFirst() else { break }
+                group.addTask { try await send(job, isFull) }
+            }
+            while let result = try await group.next() {
+                results.append(result)
+                if let job = rest.popFirst() { group.addTask { try await send(job, isFull) } }
+            }
+            return results
+        }
+    }
+
+    @concurrent
+    private func send(_ job: UploadJob, _ isFull: Locked<Bool>) async throws -> Result {
+        let spooled = job.spooled
+        if !spooled.isStored, isFull.withLock({ $0 }) || isTooEarly(spooled) { return .skipped }
+        let source = UploadSource(
+            path: Spool(places).path(spooled.pack), offset: UInt64(spooled.place),
+            length: UInt64(spooled.size))
+        var upload = BlobUpload(
+            record: spooled.record, source: source, remote: remote, policy: policy, clock: clock)
+        upload.progress = { [progress] bytes in progress(Int64(bytes)) }
+        do {
+            if !spooled.isStored {
+                let held = try TransferLocks.uploads(places).tryLock(spooled.record)
+                defer { withExtendedLifetime(held) {} }
+                changed(job.key)
+                defer { changed(job.key) }
+                try await upload.run()
+            }
+            switch try await upload.check() {
+            case .stored: return .stored(job, wasSent: !spooled.isStored)
+            case .missing: return .swept(job)
+            }
+        } catch let failure as RemoteFailure {
+            // A name that was deleted, or is another blob's, is as good as swept: a fresh one helps.
+            if failure.reason == .notFound || failure.code == Problem.exists { return .swept(job) }
+            if failure.isCancelled || failure.reason.isShared && !failure.isBrokenTransfer {
+                throw failure
+            }
+            if failure.reason == .storeFull { isFull.withLock { $0 = true } }
+            return .refused(refusal(of: job, failure))
+        }
+    }
+
+    private func isTooEarly(_ blob: SpooledBlob) -> Bool {
+        guard !asksAgain, let next = blob.nextAttempt else { return false }
+        return next > clock.now
+    }
+
+    private func refusal(of job: UploadJob, _ failure: RemoteFailure) -> Refusal {
+        var next = failure.nextAttempt(after: clock.now)?.seconds
+        switch failure.reason {
+        case .storeFull: next = clock.now + Self.fullSeconds
+        case .tooLarge, .notEntitled: next = .max
+        default: break
+        }
+        return Refusal(
+            key: job.key, record: job.spooled.record, reason: failure.reason, next: next)
+    }
+}
+
+extension Catalog {
+    /// The blobs of some entries that lie in the spool, in the order of the entries.
+    func uploadJobs(of rows: [Int64]) async throws(SyncError) -> [UploadJob] {
+        try await read("list what is to be sent") { connection in
+            let query = try connection.prepare(.addressesOfEntry)
+            var found: [UploadJob] = []
+            for row in rows {
+                query.reset()
+                query.bind(row, at: 1)
+                while try query.step() {
+                    guard let item = EntryID(bytes: query.blob(0).span),
+                        let id = AttachmentID(bytes: query.blob(1).span)
+                    else { throw CatalogDamage(what: "an identifier of another length") }
+                    let key = AttachmentKey(item: item, id: id)
+                    for column in [2, 3] as [Int32] {
+                        guard let ref = CloudBlobRef(packed: query.blob(column).span),
+                            let spooled = try connection.spooled(ref.recordName)
+                        else { continue }
+                        found.append(UploadJob(row: row, key: key, ref: ref, spooled: spooled))
+                    }
+                }
+            }
+            return found
+        }
+    }
+}

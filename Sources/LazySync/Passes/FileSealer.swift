@@ -1,0 +1,172 @@
+internal import SyncPlatform
+
+/// Seals files into the spool under fresh keys, so that what is pushed is what was added, whatever
+/// becomes of the files.
+///
+/// It blocks: not for the cooperative pool.
+final class FileSealer {
+    private var opener: RefOpener
+    private let random: any RandomSource
+    private let spool: Spool
+    private let thumbnail: @Sendable (String) -> [UInt8]?
+    private var pack: SpoolPack?
+    /// What lies in files that are on the disk, or will be after `finish`.
+    private(set) var spooled: [SpooledBlob] = []
+
+    /// A file of the spool is closed when it is this long; one blob is never cut in two.
+    private static let mostInPack: Int64 = 64 << 20
+    /// How often a file that changes while it is read is begun anew.
+    private static let mostReads = 3
+
+    /// `thumbnail` makes the small picture of a file, if it is a photo.
+    init(
+        _ opener: RefOpener, _ random: any RandomSource, _ spool: Spool,
+        thumbnail: @escaping @Sendable (String) -> [UInt8]?
+    ) {
+        self.opener = opener
+        self.random = random
+        self.spool = spool
+        self.thumbnail = thumbnail
+    }
+
+    /// How much was sealed.
+    var byteCount: Int64 { spooled.reduce(0) { $0 + $1.size } }
+
+    /// Seals a file as an attachment of an item.
+    ///
+    /// - Throws: `SyncError` (`invalidInput`) if it is no file that can be read, or changes all the
+    ///   time; `FileError` for this device's own troubles.
+    func seal(_ path: String, for entry: EntryID) throws -> ItemDraft.Attachment {
+        let name = Self.name(of: path)
+        guard EntryPayload.nameCounts.contains(name.utf8.count) else {
+            throw Self.refusal(path, "its name is too long")
+        }
+        var attachment = ItemDraft.Attachment(
+            id: AttachmentID(random: random), name: name, type: MediaType.of(name), size: 0,
+            ref: .absent)
+        let file = try Self.open(path)
+        for _ in 0..<Self.mostReads {
+            let before = try file.facts()
+            guard let geometry = BlobGeometry(length: UInt64(before.size)) else {
+                throw Self.refusal(path, "it is too large")
+            }
+            do {
+                let ref = try seal(geometry, for: entry, attachment.id, .original) {
+                    offset, count in
+                    try file.read(count: count, at: offset)
+                }
+                let after = try file.facts()
+                if Self.isSame(before, after) {
+                    attachment.size = geometry.length
+                    attachment.ref = .address(ref)
+                    attachment.thumb = try sealThumbnail(path, attachment, entry)
+                    return attachment
+                }
+                takeBack()
+            } catch let error as FormatError where error.code == .length {
+                // It became shorter or longer meanwhile.
+            }
+        }
+        throw Self.refusal(path, "it changes while it is read")
+    }
+
+    /// Seals bytes that are in memory.
+    func seal(
+        _ bytes: [UInt8], for entry: EntryID, _ attachment: AttachmentID, _ role: BlobRole
+    ) throws -> CloudBlobRef {
+        guard let geometry = BlobGeometry(length: UInt64(bytes.count)) else {
+            preconditionFailure("more memory than a blob can have")
+        }
+        return try seal(geometry, for: entry, attachment, role) { offset, count in
+            Array(bytes.dropFirst(Int(offset)).prefix(count))
+        }
+    }
+
+    /// Puts on the disk what was sealed; nothing of it is kept without this.
+    func finish() throws {
+        try pack?.finish()
+        pack = nil
+    }
+
+    // MARK: One blob
+
+    func seal(
+        _ geometry: BlobGeometry, for entry: EntryID, _ attachment: AttachmentID, _ role: BlobRole,
+        _ read: (Int64, Int) throws -> [UInt8]
+    ) throws -> CloudBlobRef {
+        let pack = try openPack()
+        let key = random.secret(32)
+        let (nonce, record) = (random.bytes(24), RecordName(random: random))
+        let name = Array(record.description.utf8)
+        let blob = key.withBytes { key in
+            SealedBlob(contentKey: key, nonce: nonce.span, recordName: name.span)
+        }
+        let place = try pack.append(blob, geometry, read)
+        spooled.append(
+            SpooledBlob(
+                record: record.description, pack: pack.name, place: place,
+                size: Int64(geometry.sealedLength), role: role))
+        let wrapNonce = random.bytes(AEAD.nonceBytes)
+        return key.withBytes { key in
+            opener.wrap(
+                contentKey: key, nonce: nonce.span, recordName: record, wrapNonce: wrapNonce.span,
+                entry: entry, attachment: attachment, role: role)
+        }
+    }
+
+    private func openPack() throws -> SpoolPack {
+        if let pack, pack.length < Self.mostInPack { return pack }
+        try finish()
+        let new = try spool.newPack(random)
+        pack = new
+        return new
+    }
+
+    /// Forgets the blob that was sealed last; its bytes stay in their file, named by nobody.
+    private func takeBack() { spooled.removeLast() }
+
+    private func sealThumbnail(
+        _ path: String, _ attachment: ItemDraft.Attachment, _ entry: EntryID
+    ) throws -> ItemDraft.Thumb? {
+        guard attachment.type.hasPrefix("image/"), let bytes = thumbnail(path),
+            bytes.count <= MergedAttachment.eagerLimit
+        else { return nil }
+        let ref = try seal(bytes, for: entry, attachment.id, .thumbnail)
+        return ItemDraft.Thumb(type: "image/jpeg", size: UInt64(bytes.count), ref: .address(ref))
+    }
+
+    // MARK: The source
+
+    private static func open(_ path: String) throws -> File {
+        do throws(FileError) {
+            // Looked at before it is opened: a pipe would wait for its other end.
+            let facts = try FileSystem.facts(try FileSystem.realPath(path))
+            if facts?.kind == .regular {
+                let file = try File(chosenByUser: path)
+                if try file.facts().kind == .regular { return file }
+            }
+        } catch {
+            switch error.code {
+            case .notFound: throw refusal(path, "there is no such file")
+            case .permission: throw refusal(path, "it may not be read")
+            default: throw error
+            }
+        }
+        throw refusal(path, "it is no file")
+    }
+
+    private static func isSame(_ before: FileFacts, _ after: FileFacts) -> Bool {
+        before.size == after.size && before.mtimeNs == after.mtimeNs
+            && before.ctimeNs == after.ctimeNs
+    }
+
+    /// The last part of a path.
+    static func name(of path: String) -> String {
+        let parts = path.split(separator: "/")
+        return parts.last.map(String.init) ?? path
+    }
+
+    private static func refusal(_ path: String, _ why: String) -> SyncError {
+        SyncError(.invalidInput, "add \(path)", "'\(path)' cannot be added: \(why)")
+    }
+}

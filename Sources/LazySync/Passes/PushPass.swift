@@ -1,0 +1,209 @@
+internal import SyncPlatform
+
+/// Sends the changes that wait: blobs first, then entries and the head that counts them, in one
+/// request that the server takes as a whole or not at all.
+///
+/// Somebody else may be first: then what they sent is pulled, merged, and this is sent again. What
+/// is sent is kept in the catalog before it goes out, so an answer that is lost, or a process that
+/// is killed, costs one more request and never a second change.
+struct PushPass {
+    let account: AccountID
+    let keys: AccountKeys
+    let catalog: Catalog
+    let places: AccountPlaces
+    let remote: any WritableRemote
+    let policy: Backoff
+    let clock: any WaitingClock
+    let random: any RandomSource
+    let hooks: Hooks
+    /// Whether what the store refused is asked for again before its time.
+    var asksAgain = true
+    var batchEntries = 1_000
+    var progress: @Sendable (PushProgress) -> Void = { _ in }
+
+    /// What a push asks of the engine.
+    struct Hooks: Sendable {
+        /// Brings the catalog up to date.
+        let pull: @Sendable () async throws(SyncError) -> Void
+        /// Keeps pulls and other pushes away from the manifest.
+        let lock: @Sendable () async throws(SyncError) -> FileLock.Token
+        /// Keeps the head beside the key.
+        let keep: @Sendable (Head) async throws(SyncError) -> Void
+        /// An attachment's upload begins or ends.
+        let changed: @Sendable (AttachmentKey) -> Void
+        /// Called at each point at which a test may want to end the process.
+        var reached: @Sendable (String) throws -> Void = { _ in }
+    }
+
+    /// How often another device may be first, in one run.
+    private static let mostRounds = 20
+    /// How often blobs that were swept at the store are sealed again, in one run.
+    private static let mostReseals = 3
+
+    /// Sends everything that waits.
+    ///
+    /// - Throws: `SyncError`; what was sent before stays sent, and the rest waits.
+    func run() async throws(SyncError) -> PushReport {
+        do {
+            return try await send()
+        } catch {
+            throw SyncError("push", error)
+        }
+    }
+
+    private func send() async throws -> PushReport {
+        try await hooks.pull()
+        var report = PushReport()
+        if let push = try await catalog.preparedPush() {
+            if try await deliver(push) { report.items += push.entries.count }
+        }
+        let total = try await catalog.countWaiting()
+        let sent = Locked<Int64>(0)
+        var last: Int64 = 0
+        while true {
+            let waiting = try await catalog.waiting(after: last, limit: batchEntries)
+            guard let end = waiting.last?.row else { break }
+            let ready = try await sendBlobs(waiting.map(\.row), &report, sent)
+            report.items += try await sendEntries(ready)
+            last = end
+            progress(
+                PushProgress(
+                    items: report.items, totalItems: total, bytes: sent.withLock { $0 }))
+        }
+        report.waiting = try await catalog.countWaiting()
+        report.head = try await catalog.cursor().after
+        return report
+    }
+
+    // MARK: Blobs
+
+    private func sendBlobs(
+        _ rows: [Int64], _ report: inout PushReport, _ sent: Locked<Int64>
+    ) async throws -> [Int64] {
+        var ready: [Int64] = []
+        var rest = rows
+        for _ in 0...Self.mostReseals {
+            let push = BlobPush(
+                catalog: catalog, places: places, remote: remote, policy: policy, clock: clock,
+                asksAgain: asksAgain, progress: { bytes in sent.withLock { $0 = max($0, bytes) } },
+                changed: hooks.changed)
+            let outcome = try await push.run(rest)
+            ready += outcome.ready
+            report.blobs += outcome.blobs
+            report.bytes += outcome.bytes
+            report.refused += outcome.refused.map {
+                PushReport.Refused(key: $0.key, reason: $0.reason)
+            }
+            if outcome.swept.isEmpty { break }
+            try hooks.reached("swept")
+            for job in outcome.swept { try await reseal(job) }
+            rest = Array(Set(outcome.swept.map(\.row))).sorted()
+        }
+        try hooks.reached("blobs sent")
+        return ready.sorted()
+    }
+
+    /// Seals a blob again under a fresh name, since the store has let it go.
+    private func reseal(_ job: UploadJob) async throws {
+        let spool = Spool(places)
+        let entered = try spool.enter()
+        defer { withExtendedLifetime(entered) {} }
+        let tools = MergeTools(
+            opener: RefOpener(keys: keys, account: account), random: random, now: clock.now)
+        let (ref, spooled) = try await Blocking.run { [random] in
+            try Resealing(opener: tools.opener, random: random, spool: spool).run(job)
+        }
+        let key = job.key
+        try await catalog.change("seal a blob again", with: tools, spooled: spooled) { store in
+            try store.change(key.item) { before in
+                guard var draft = before,
+                    let index = draft.attachments.firstIndex(where: { $0.id == key.id })
+                else { return before }
+                let attachment = draft.attachments[index]
+                if attachment.ref == .address(job.ref) {
+                    draft.attachments[index].ref = .address(ref)
+                } else if attachment.thumb?.ref == .address(job.ref) {
+                    draft.attachments[index].thumb?.ref = .address(ref)
+                }
+                return draft
+            }
+            try store.connection.release(job.spooled.record)
+        }
+    }
+
+    // MARK: Entries
+
+    /// Sends entries whose blobs are at the store; how many went.
+    private func sendEntries(_ rows: [Int64]) async throws -> Int {
+        var rest = rows[...]
+        var count = 0
+        var rounds = 0
+        while !rest.isEmpty {
+            let held = try await hooks.lock()
+            let (push, isReady) = try await prepare(Array(rest))
+            guard isReady else {
+                // A pull that was killed has left the catalog in between two heads.
+                withExtendedLifetime(held) {}
+                try await again(&rounds)
+                continue
+            }
+            guard let push else { return count }
+            try hooks.reached("prepared")
+            let isAccepted = try await deliver(push)
+            withExtendedLifetime(held) {}
+            if isAccepted {
+                count += push.entries.count
+                rest = rest.filter { $0 > push.last }
+            } else {
+                try await again(&rounds)
+            }
+        }
+        return count
+    }
+
+    private func prepare(_ rows: [Int64]) async throws -> (push: PreparedPush?, isReady: Bool) {
+        if let push = try await catalog.preparedPush() { return (push, true) }
+        return try await catalog.preparePush(
+            of: rows, account: account, keys: keys, random: random,
+            now: Timestamp(seconds: clock.now) ?? .beginning)
+    }
+
+    /// Sends a push that is kept in the catalog; false if somebody else was first.
+    private func deliver(_ push: PreparedPush) async throws -> Bool {
+        switch try await post(push) {
+        case .accepted:
+            try hooks.reached("accepted")
+            try await catalog.confirmPush(push.head, account: account, keys: keys)
+            try hooks.reached("confirmed")
+            try await hooks.keep(push.head)
+            return true
+        case .moved:
+            // It stays noted: the pull that follows finds out whether it has arrived all the same.
+            return false
+        }
+    }
+
+    private func post(_ push: PreparedPush) async throws -> PushAnswer {
+        var attempts = Attempts()
+        while true {
+            do throws(RemoteFailure) {
+                return try await remote.push(push.body)
+            } catch {
+                guard error.code != Problem.badPush else {
+                    throw SyncError(
+                        .mismatch, "push", "the server does not take a push that adds up")
+                }
+                try await attempts.wait(after: error, policy, clock)
+            }
+        }
+    }
+
+    private func again(_ rounds: inout Int) async throws {
+        rounds += 1
+        guard rounds < Self.mostRounds else {
+            throw RemoteFailure(.serverError, "the account changes faster than it can be sent")
+        }
+        if rounds > 2 { try await clock.wait(clock.jitter(policy, after: rounds)) }
+        try await hooks.pull()
+    }
+}
