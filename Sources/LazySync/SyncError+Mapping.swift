@@ -97,8 +97,12 @@ extension SyncError {
 extension RemoteFailure {
     /// What would help, if it is not what helps with every failure of the reason.
     fileprivate var hint: String? {
-        guard code == "certificate" else { return nil }
-        return "if its authority is one of your own, log in with --ca-file FILE"
+        switch (reason, status, code) {
+        case (_, _, "certificate"?):
+            "if its authority is one of your own, log in with --ca-file FILE"
+        case (.tooLarge, 413?, _): "the server takes no file that large; remove it, or split it"
+        default: nil
+        }
     }
 }
 

@@ -240,6 +240,13 @@ import Testing
         #expect((failure.next == .never) == endsTheTry.contains(code))
     }
 
+    @Test func `what is too large for the server is no matter of the cache's limit`() {
+        let failure = RemoteFailure(.tooLarge, "no", status: 413, code: "too-large")
+        let hint = SyncError("send", failure).hint
+        #expect(hint?.contains("the server") == true)
+        #expect(SyncError("open", RemoteFailure(.tooLarge, "no")).hint == nil)
+    }
+
     @Test func `a cancelled call is cancelled, not offline`() {
         let failure = RemoteFailure(HTTPError(.cancelled, operation: "GET"))
         #expect(SyncError("open", failure).code == .cancelled)

@@ -59,6 +59,22 @@ import Testing
         #expect(try await store.requests() == asked + ["PATCH /v1/uploads/new 201"])
     }
 
+    @Test func `an expired token costs a refresh, and no byte and no wait`() async throws {
+        let store = try await TestStore()
+        store.server.expireTokens()
+        var upload = store.upload("new", try store.source(Self.large))
+        upload.mayHaveBegun = false
+        try await upload.run()
+        #expect(store.stored("new") == Self.large)
+        #expect(
+            try await store.requests() == [
+                "PATCH /v1/uploads/new 401", "POST /v1/sessions/refresh 200",
+                "PATCH /v1/uploads/new 201",
+            ])
+        #expect(try await patches(store).map { $0[2] } == [0, Self.large.count])
+        #expect(store.clock.waits == [])
+    }
+
     @Test func `the progress is told up to the end`() async throws {
         let store = try await TestStore()
         store.server.faults.add(.patch("/v1/"), times: 1, .cutBody(at: .bytes(5_000_000)))
