@@ -68,11 +68,11 @@ struct MergePlan: Sendable, Equatable {
         // An address that is absent still leaves the server's in place when the item is written.
         merged.item = merged.item.completed(from: remote)
         var copy = merged.copy?.markedAsCopy
-        if !merged.item.fits(over: payload) || copy?.fits(over: []) == false {
-            merged.item = remote
+        var isUnsent = !merged.item.isSame(as: remote)
+        if isUnsent && !merged.item.fits(over: payload) || copy?.fits(over: []) == false {
+            isUnsent = false
             copy = local.markedAsCopy
         }
-        let isUnsent = !merged.item.isSame(as: remote)
         self.init(
             isUnsent ? merged.item : remote, isUnsent: isUnsent, copy: copy, server: .item(remote))
     }

@@ -55,6 +55,20 @@ import Testing
         #expect(plan.shown == item("b") && plan.copy == longest)
     }
 
+    @Test func `what is not to be sent is not measured`() throws {
+        var there = draft("", [file(1, nil)])
+        let count = try there.encode(using: EntryDecoder()).count
+        there.title = String(repeating: "t", count: (1 << 20) - count)
+        let payload = try there.encode(using: EntryDecoder())
+        // With the address that is known here it would be too long.
+        let base = item("a", [file(1, "A")])
+        let here = item(there.title, [file(1, "A")])
+        for local in [base, here] {
+            let plan = MergePlan(base: base, local: local, remote: .item(there), payload: payload)
+            #expect(plan.shown == here && !plan.isUnsent && plan.copy == nil)
+        }
+    }
+
     @Test func `a copy of a copy says so once`() {
         let once = draft("Lisbon").markedAsCopy
         #expect(once.title == "Lisbon (conflict copy)")
