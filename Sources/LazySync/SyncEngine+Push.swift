@@ -34,7 +34,9 @@ extension SyncEngine {
             if let progress { pass.progress = progress }
             var report = try await pass.run()
             try await catalog.sweepSpool(Spool(opened.places))
-            broadcast.send(.catalog)
+            if report.items > 0 { broadcast.send(.catalog) }
+            // What cannot be deleted at the store now can be later.
+            _ = try? await tidy()
             let seconds = start.duration(to: clock.now)
             report.seconds =
                 Double(seconds.components.seconds) + Double(seconds.components.attoseconds) / 1e18
@@ -43,6 +45,19 @@ extension SyncEngine {
             _ = try? await note(error)
             throw error
         }
+    }
+
+    /// Deletes at the store what is due; how much that was.
+    func tidy() async throws(SyncError) -> Int {
+        let pass = TidyPass(
+            catalog: catalog, remote: try await opened.writer(), policy: configuration.policy,
+            clock: configuration.clock, random: configuration.random
+        ) { [weak self] () async throws(SyncError) in
+            try await self?.pull(nil).entries ?? 0
+        }
+        let deleted = try await pass.run()
+        try await sweepDropped()
+        return deleted
     }
 
     private var pushHooks: PushPass.Hooks {

@@ -169,7 +169,7 @@ public actor SyncEngine {
         try await SyncError.mapping("bring the catalog up to date") { try await task.value }
     }
 
-    private func pull(
+    func pull(
         _ progress: (@Sendable (RestoreProgress) -> Void)?
     ) async throws(SyncError) -> RestorePass.Outcome {
         do throws(SyncError) {

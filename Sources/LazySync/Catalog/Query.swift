@@ -102,6 +102,9 @@ enum Query: String, CaseIterable {
         FROM outbox WHERE entry = ?1
         """
     case anyWaiting = "SELECT entry FROM outbox LIMIT 1"
+    case changeMark = """
+        SELECT count(*), coalesce(sum(revision), 0), coalesce(max(entry), 0) FROM outbox
+        """
     case countWaiting = "SELECT count(*) FROM outbox"
     case addWaiting = "INSERT INTO outbox(entry, base, revision) VALUES (?1, ?2, 1)"
     case changeWaiting = "UPDATE outbox SET revision = revision + 1 WHERE entry = ?1"
@@ -174,6 +177,9 @@ enum Query: String, CaseIterable {
     case spoolRefused = """
         UPDATE spool SET stored = 0, refused = ?2, next_attempt = ?3 WHERE record = ?1
         """
+    case nextUpload = """
+        SELECT min(next_attempt) FROM spool WHERE refused IS NOT NULL AND next_attempt < 1 << 60
+        """
     case removeSpooled = "DELETE FROM spool WHERE record = ?1"
     case packIsNamed = "SELECT 1 FROM spool WHERE pack = ?1 LIMIT 1"
     case unsentRecords = """
@@ -207,6 +213,13 @@ enum Query: String, CaseIterable {
         SELECT id, entry_id, attachment_id, payload, removed_at, own FROM trash
         WHERE (removed_at, id) < (?1, ?2) ORDER BY removed_at DESC, id DESC LIMIT ?3
         """
+    case setSweptAt = "UPDATE account SET swept_at = ?1 WHERE one = 1"
+    case noteUnnamed = """
+        INSERT INTO unnamed(record, seen_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING
+        """
+    case unnamedSince = "SELECT seen_at FROM unnamed WHERE record = ?1"
+    case forgetUnnamed = "DELETE FROM unnamed WHERE record = ?1"
+    case forgetOldUnnamed = "DELETE FROM unnamed WHERE seen_at <= ?1"
     case trashBefore = """
         SELECT id, own FROM trash WHERE removed_at < ?1 ORDER BY removed_at, id LIMIT ?2
         """

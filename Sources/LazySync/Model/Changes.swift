@@ -104,3 +104,22 @@ public struct PushProgress: Sendable, Hashable {
     /// Bytes of blobs sent so far.
     public var bytes: Int64
 }
+
+/// What one round both ways did.
+public struct RunReport: Sendable, Hashable {
+    /// What came.
+    public var restore: RestoreReport
+    /// What went.
+    public var push: PushReport
+
+    /// Whether everything came and went: decides between exit 0 and 5.
+    public var isComplete: Bool { restore.isComplete && push.isComplete }
+}
+
+/// What happened while somebody watches.
+public enum WatchEvent: Sendable {
+    /// A round is done.
+    case done(RunReport)
+    /// A round failed, and another one follows.
+    case failed(SyncError)
+}
