@@ -133,10 +133,12 @@ extension SyncEngine {
     ///
     /// Answers its name, and whether the server could be told. If nobody is logged in, it forgets
     /// what is left of accounts that the settings do not know any more.
-    /// - Throws: `unavailable(.keyMissing)` if all is forgotten but what a locked key store holds;
-    ///   `busy` if another program does not stop: the next start goes on.
+    /// - Throws: `unsentChanges`, and nothing was done, if something waits to be sent, unless the
+    ///   caller says that it is to be lost; `unavailable(.keyMissing)` if all is forgotten but what a
+    ///   locked key store holds; `busy` if another program does not stop: the next start goes on.
     public static func logout(
-        _ configuration: EngineConfiguration = EngineConfiguration()
+        _ configuration: EngineConfiguration = EngineConfiguration(),
+        discardingUnsent: Bool = false
     ) async throws(SyncError) -> (account: String, isServerTold: Bool) {
         let device = try Device(configuration)
         guard let (scope, installID) = try device.activeScope() else {
@@ -144,7 +146,9 @@ extension SyncEngine {
         }
         do throws(SyncError) {
             let engine = try await open(scope, installID, device, configuration, create: false)
-            return (engine.account, try await engine.logout())
+            return (
+                engine.account, try await engine.logout(discardingUnsent: discardingUnsent)
+            )
         } catch  where error.code == .notACatalog {
             let account = OpenAccount(
                 scope, installID: installID,
@@ -174,14 +178,11 @@ extension SyncEngine {
         return (accounts.map { "\($0)" }.sorted().joined(separator: ", "), false)
     }
 
-    func forget() async throws(SyncError) -> Bool {
-        try requireOpen("log out")
-        return try await Self.forget(opened, device) { await self.close() }
-    }
-
-    /// Forgets an account: the mark first, then the session, then what is on this device.
-    private static func forget(
-        _ account: OpenAccount, _ device: Device, close: () async -> Void = {}
+    /// Forgets an account: the mark first, then the session, then what is on this device; not if a
+    /// change waits in the catalog.
+    static func forget(
+        _ account: OpenAccount, _ device: Device, unless catalog: Catalog? = nil,
+        close: () async -> Void = {}
     ) async throws(SyncError) -> Bool {
         let held = try device.lockSettings()
         defer { withExtendedLifetime(held) {} }
@@ -192,7 +193,11 @@ extension SyncEngine {
             throw Tenancy.loggedOut("log out")
         }
         // Other programs see it and stop, as this one does.
-        try device.mark(scope.account, scope.keyStore, &settings)
+        settings = try await catalog.unlessUnsent { [settings] in
+            var settings = settings
+            try device.mark(scope.account, scope.keyStore, &settings)
+            return settings
+        }
         await close()
         let isServerTold = await endSession(try? await account.remote())
         settings = try await device.forgetNow(settings)

@@ -194,6 +194,7 @@ extension SyncEngine {
         try await catalog.change("add", with: tools, spooled: spooled) { store in
             try keep(sealed, &store)
         }
+        try requireOpen("add")
         changed()
         return sealed
     }
@@ -285,6 +286,8 @@ extension SyncEngine {
         let tenant = try enter(operation)
         defer { withExtendedLifetime(tenant) {} }
         let result = try await catalog.change(operation, with: try await mergeTools(), body)
+        // A logout that came in between has seen no change: it must not count as made.
+        try requireOpen(operation)
         changed()
         return result
     }

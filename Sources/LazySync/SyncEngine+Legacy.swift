@@ -1,6 +1,6 @@
 internal import SyncPlatform
 
-/// What an old key-value store would bring.
+/// What an old key-value store brings, or would bring.
 public struct LegacyReport: Sendable, Hashable {
     /// One record or field that is left out.
     public struct LeftOut: Sendable, Hashable {
@@ -16,8 +16,14 @@ public struct LegacyReport: Sendable, Hashable {
 
     /// Records of the arrays that the map names.
     public var records = 0
-    /// Records that would become items, each read back as it is.
+    /// Records that become items, each read back as it is.
     public var items = 0
+    /// Items that were added; 0 where it was only planned.
+    public var imported = 0
+    /// Items that were here before, be it since somebody removed them.
+    public var known = 0
+    /// Whether this very file was imported before by this very map: then nothing is done.
+    public var isRepeated = false
     /// Everything that is left out, in the order of the map and the file.
     public var leftOut: [LeftOut] = []
     /// Fields that the map does not name (`array.field`), with how many records have each.
@@ -34,34 +40,64 @@ extension SyncEngine {
         of path: String, map: String
     ) async throws(SyncError) -> LegacyReport {
         try await SyncError.mapping("read an old file") {
-            try await Blocking.run {
-                let map = try read(map, limit: 1 << 20) { bytes throws(LegacyProblem) in
-                    try LegacyMap(bytes)
-                }
-                let store = try read(path, limit: LegacyLimits.file) {
-                    bytes throws(LegacyProblem) in
-                    try LegacyFile.read(bytes)
-                }
-                do throws(LegacyProblem) {
-                    return LegacyReport(try LegacyPlan(store, map))
-                } catch {
-                    throw refusal(path, error.detail)
-                }
-            }
+            try await Blocking.run { LegacyReport(try LegacySource(path, map: map).plan) }
         }
     }
 
-    private static func read<Value>(
-        _ path: String, limit: Int, _ parse: ([UInt8]) throws(LegacyProblem) -> Value
-    ) throws(SyncError) -> Value {
-        let bytes: [UInt8]
+    /// Adds what an old key-value store holds, as items that wait to be sent: once, without doubles,
+    /// all of it or nothing, and compared record for record with what is read back.
+    ///
+    /// The file is only read. A record that says the same is the same item each time, so one that is
+    /// here, or was removed here, is not added again.
+    /// - Throws: `invalidInput` if the file or the map is none; `storage` if a record does not read
+    ///   back as it was: then nothing was added.
+    public func importLegacy(
+        of path: String, map: String
+    ) async throws(SyncError) -> LegacyReport {
+        try await working("import an old file") { () async throws(SyncError) in
+            let source = try await SyncError.mapping("read an old file") {
+                try await Blocking.run { try LegacySource(path, map: map) }
+            }
+            return try await self.change("import an old file") { store in
+                try store.importLegacy(source)
+            }
+        }
+    }
+}
+
+/// An old file and what becomes of its records.
+struct LegacySource: Sendable {
+    let plan: LegacyPlan
+    /// Stands for the file's and the map's very bytes.
+    let name: String
+
+    /// Reads both.
+    ///
+    /// It blocks: not for the cooperative pool.
+    init(_ path: String, map mapPath: String) throws {
+        let mapBytes = try Self.read(mapPath, limit: 1 << 20)
+        let bytes = try Self.read(path, limit: LegacyLimits.file)
+        let map = try Self.parse(mapPath) { () throws(LegacyProblem) in try LegacyMap(mapBytes) }
+        plan = try Self.parse(path) { () throws(LegacyProblem) in
+            try LegacyPlan(try LegacyFile.read(bytes), map)
+        }
+        let parts = [Hash.blake2b256(bytes.span), Hash.blake2b256(mapBytes.span)]
+        name = "import-legacy " + parts.map { Hex.encode($0.span) }.joined(separator: " ")
+    }
+
+    private static func read(_ path: String, limit: Int) throws(SyncError) -> [UInt8] {
         do throws(FileError) {
-            bytes = try File(chosenByUser: path).readAll(limit: limit)
+            return try File(chosenByUser: path).readAll(limit: limit)
         } catch {
             throw refusal(path, "\(error)")
         }
+    }
+
+    private static func parse<Value>(
+        _ path: String, _ body: () throws(LegacyProblem) -> Value
+    ) throws(SyncError) -> Value {
         do throws(LegacyProblem) {
-            return try parse(bytes)
+            return try body()
         } catch {
             throw refusal(path, error.detail)
         }
@@ -72,9 +108,47 @@ extension SyncEngine {
     }
 }
 
+extension EntryStore {
+    /// Adds an old file's items; what was added before, or this very file, is not added again.
+    mutating func importLegacy(_ source: LegacySource) throws -> LegacyReport {
+        var report = LegacyReport(source.plan)
+        let done = try connection.prepare(.isDone)
+        done.bind(text: source.name, at: 1)
+        if try done.step() {
+            report.isRepeated = true
+            return report
+        }
+        let statements = try EntryStatements(connection)
+        var payloads: [EntryID: [UInt8]] = [:]
+        for item in source.plan.items {
+            if try statements.row(item.id) == nil {
+                try add(item.draft, item.id, statements)
+                report.imported += 1
+            } else {
+                report.known += 1
+                continue
+            }
+            guard let row = try statements.row(item.id)?.row,
+                let draft = try connection.draft(row: row)?.draft
+            else { continue }
+            payloads[item.id] = try draft.encode(using: decoder)
+        }
+        let added = source.plan.differences(from: payloads).filter { payloads[$0.id] != nil }
+        guard added.isEmpty, payloads.count == report.imported else {
+            throw SyncError(
+                .storage, "import an old file", "a record does not read back as it was")
+        }
+        let note = try connection.prepare(.noteDone)
+        note.bind(text: source.name, at: 1)
+        note.bind(tools?.now ?? 0, at: 2)
+        try note.run()
+        return report
+    }
+}
+
 extension LegacyReport {
     init(_ plan: LegacyPlan) {
-        let differences = plan.differences(from: plan.payloads())
+        let differences = plan.differences(from: plan.payloads()).map(\.leftOut)
         records = plan.records
         items = plan.items.count - differences.count
         unmapped = plan.unmapped

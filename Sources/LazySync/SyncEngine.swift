@@ -151,8 +151,13 @@ public actor SyncEngine {
     /// Forgets the session, the scope, and everything of the account on this device.
     ///
     /// Answers whether the server could be told; if not, its session lives on there.
-    public func logout() async throws(SyncError) -> Bool {
-        try await forget()
+    /// - Throws: `unsentChanges`, and nothing was done, if something waits to be sent, unless the
+    ///   caller says that it is to be lost.
+    public func logout(discardingUnsent: Bool = false) async throws(SyncError) -> Bool {
+        try requireOpen("log out")
+        return try await Self.forget(
+            opened, device, unless: discardingUnsent ? nil : catalog
+        ) { await self.close() }
     }
 
     // MARK: Pulling

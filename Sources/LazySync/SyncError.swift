@@ -26,6 +26,8 @@ public struct SyncError: Error, Sendable {
         case mismatch
         /// One run would delete more than a person would expect.
         case tooManyDeletions
+        /// Changes wait to be sent that would be lost: these items, or the first of them.
+        case unsentChanges([String])
         /// The catalog was written by a newer version.
         case newerCatalog
         /// The file is not a catalog, or is damaged.

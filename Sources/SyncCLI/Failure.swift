@@ -148,6 +148,11 @@ extension SyncError.Code {
                 "tooManyDeletions", .mismatch,
                 "nothing was deleted; wait and restore again, or log out and in"
             )
+        case .unsentChanges:
+            (
+                "unsentChanges", .notPossible,
+                "send them with 'sync push', or lose them with 'sync logout --discard-unsent'"
+            )
         case .newerCatalog:
             ("newerCatalog", .newerCatalog, "use the newer version; the catalog was not touched")
         case .notACatalog: ("notACatalog", .usage, "check --home, or log out and in again")

@@ -161,6 +161,9 @@ enum Query: String, CaseIterable {
         """
     case unstageAll = "DELETE FROM staged"
 
+    case isDone = "SELECT 1 FROM once WHERE name = ?1"
+    case noteDone = "INSERT INTO once(name, done_at) VALUES (?1, ?2)"
+
     // MARK: The spool
 
     case addSpooled = """

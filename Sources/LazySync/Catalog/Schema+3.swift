@@ -69,6 +69,12 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX trash_record_by_trash ON trash_record(trash);
 
+        -- What is done once in an account's life, such as the import of an old file.
+        CREATE TABLE once(
+            name TEXT PRIMARY KEY,
+            done_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
         -- Records at the store that no entry names, and when that was seen first.
         CREATE TABLE unnamed(
             record BLOB PRIMARY KEY,

@@ -152,7 +152,9 @@ struct LegacyPlan: Sendable, Equatable {
 
     /// Compares every record with what is read back of it, as `payloads` has it by id; answers the
     /// places of those that differ.
-    func differences(from payloads: [EntryID: [UInt8]]) -> [LeftOut] {
+    func differences(
+        from payloads: [EntryID: [UInt8]]
+    ) -> [(id: EntryID, leftOut: LeftOut)] {
         let decoder = EntryDecoder()
         return items.compactMap { item in
             let reason: String
@@ -161,7 +163,9 @@ struct LegacyPlan: Sendable, Equatable {
             case false?: reason = "it reads back as another"
             case nil: reason = "it is not there"
             }
-            return LeftOut(array: item.array, index: item.index, field: nil, reason: reason)
+            let leftOut = LeftOut(
+                array: item.array, index: item.index, field: nil, reason: reason)
+            return (item.id, leftOut)
         }
     }
 

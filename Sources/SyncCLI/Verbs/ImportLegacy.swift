@@ -8,25 +8,26 @@ extension Option {
 extension Verb {
     static let importLegacy = Verb(
         name: "import-legacy",
-        summary: "read an old key-value store (only with --dry-run, so far)",
+        summary: "take over the records of an old key-value store, once",
         usage: """
-            usage: sync import-legacy FILE --map MAP.json --dry-run
+            usage: sync import-legacy FILE --map MAP.json [--dry-run]
 
-            Reads an old key-value store, a property list (binary or XML) or JSON: a dictionary of arrays
-            of records. The map says which array holds items and which fields are their title, text and
-            times. Every record is compared with what would be read back of it; what would be left out is
-            named, with the reason. The old file is only read. Writing the records is not in this version:
-            an item that was made here needs the outbox to reach the server, and there is none yet.
+            Takes over an old key-value store, a property list (binary or XML) or JSON: a dictionary of
+            arrays of records. The map says which array holds items and which fields are their title,
+            text and times. Every record is compared with what is read back of it; what is left out is
+            named, with the reason. All of it is added or nothing, and the same record only once, however
+            often this is run. The items wait to be sent, as all that is added. The old file is only read.
 
             options
               --map MAP.json      {"version":1,"arrays":[{"array":"notes","title":"name","text":"body",
                                   "created":"date","modified":"changed","times":"unix","skip":["id"]}]};
                                   times: how numbers are meant, unix, milliseconds or reference (2001)
-              --dry-run           say what would be imported; needed
+              --dry-run           only say what would be imported; needs no account
 
             examples
               sync import-legacy notes.plist --map map.json --dry-run
-              sync import-legacy old.json --map map.json --dry-run --json | jq .leftOut
+              sync import-legacy notes.plist --map map.json && sync push
+              sync import-legacy old.json --map map.json --json | jq .leftOut
             """,
         operands: .one("FILE"),
         options: [.map, .dryRun],
@@ -35,13 +36,14 @@ extension Verb {
     private static func importLegacy(_ context: Context) async throws -> ExitCode {
         let arguments = context.arguments
         let map = try arguments.required(.map)
-        guard arguments.has(.dryRun) else {
-            throw Failure(
-                .notPossible, code: "notYet", "nothing was imported: this version has no outbox",
-                hint: "--dry-run says what would be imported")
-        }
-        let report = try await SyncEngine.planLegacyImport(of: arguments.operands[0], map: map)
-        context.console.print(report.json, text: report.lines(context.console.output))
+        let file = arguments.operands[0]
+        let isDry = arguments.has(.dryRun)
+        let report =
+            isDry
+            ? try await SyncEngine.planLegacyImport(of: file, map: map)
+            : try await context.openEngine().importLegacy(of: file, map: map)
+        context.console.print(
+            report.json, text: report.lines(context.console.output, isDry: isDry))
         return .done
     }
 }
@@ -51,7 +53,9 @@ extension LegacyReport {
         [
             "records": .integer(records),
             "items": .integer(items),
-            "imported": .integer(0),
+            "imported": .integer(imported),
+            "known": .integer(known),
+            "repeated": .bool(isRepeated),
             "leftOut": .array(
                 leftOut.map { one in
                     [
@@ -68,11 +72,13 @@ extension LegacyReport {
         ]
     }
 
-    fileprivate func lines(_ output: Output) -> [String] {
+    fileprivate func lines(_ output: Output, isDry: Bool) -> [String] {
         var lines = output.facts([
             "records": "\(records)",
             "items": "\(items), compared one by one",
-            "imported": "0, a dry run",
+            "imported": isRepeated
+                ? "0, this file was imported before" : isDry ? "0, a dry run" : "\(imported)",
+            "here before": known == 0 ? nil : "\(known)",
             "left out": "\(leftOut.count)",
         ])
         for one in leftOut {
