@@ -34,13 +34,14 @@ let package = Package(
         .systemLibrary(name: "CCurl"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CSecret"),
+        .systemLibrary(name: "CVips"),
         // simdjson is C++; this target is its C face.
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         .target(
             name: "SyncPlatform",
             dependencies: [
-                "CSQLite", "CSodium", "COpenSSL", "CCurl", "CSecret", "CSimdJSON",
+                "CSQLite", "CSodium", "COpenSSL", "CCurl", "CSecret", "CSimdJSON", "CVips",
             ],
             swiftSettings: strict),
         .target(name: "LazySync", dependencies: ["SyncPlatform"], swiftSettings: safe),
