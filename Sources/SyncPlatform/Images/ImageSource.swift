@@ -4,11 +4,12 @@ import Glibc
 /// A regular file that libvips reads from.
 ///
 /// libvips would map a file that it opens itself, and a program that cuts a mapped file kills who
-/// reads it. This one is read, and ends where it ends.
+/// reads it. This one is read, and ends where it ended when it was opened, or before.
 final class ImageSource {
     let size: Int64
     private let file: File
-    private var position: Int64 = 0
+    /// libvips reads on threads of its own, one at a time; who looks for races cannot see its locks.
+    private let position = Locked<Int64>(0)
     private let end: SuspendingClock.Instant
 
     /// Takes an open file, to be read for so long; `nil` for what is no regular one.
@@ -45,12 +46,17 @@ final class ImageSource {
         data.map { Unmanaged<ImageSource>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    private func read(into bytes: UnsafeMutableRawPointer?, count: Int64) -> Int64 {
+    /// Copies bytes from where it stands; 0 at the end, -1 if they cannot be read.
+    func read(into bytes: UnsafeMutableRawPointer?, count: Int64) -> Int64 {
         guard let bytes, count >= 0, SuspendingClock.now < end else { return -1 }
+        let start = position.withLock { $0 }
+        // libvips 8.14 asks for more than it has room for near the end that it was told of, so that
+        // what a file has grown by meanwhile would be written past a block.
+        let count = max(0, min(count, size - start))
         while true {
-            let read = pread(file.descriptor, bytes, Int(count), off_t(position))
+            let read = pread(file.descriptor, bytes, Int(count), off_t(start))
             if read < 0 && errno == EINTR { continue }
-            if read > 0 { position += Int64(read) }
+            if read > 0 { position.withLock { $0 = start + Int64(read) } }
             return Int64(read)
         }
     }
@@ -59,13 +65,13 @@ final class ImageSource {
         let start: Int64
         switch whence {
         case SEEK_SET: start = 0
-        case SEEK_CUR: start = position
+        case SEEK_CUR: start = position.withLock { $0 }
         case SEEK_END: start = size
         default: return -1
         }
         let (sum, overflows) = start.addingReportingOverflow(offset)
         guard !overflows, sum >= 0 else { return -1 }
-        position = sum
+        position.withLock { $0 = sum }
         return sum
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncPlatform
 
-struct NoImageLibraryTests {
+struct ImageBasicsTests {
     /// The first bytes of a PNG; nobody gets to see that there are no more.
     private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
@@ -16,6 +16,20 @@ struct NoImageLibraryTests {
         #expect(Vips(library: library) == nil)
         let scaler = ImageScaler(patience: .seconds(20), library: library)
         #expect(scaler.thumbnail(ofFile: scratch("a.png")) == nil)
+    }
+
+    @Test func `what a file grows by while it is read is left out`() throws {
+        let scratch = try Scratch()
+        try Data("twelve bytes".utf8).write(to: URL(filePath: scratch("a")))
+        let file = try File(scratch("a"), for: .readWrite)
+        let source = try #require(ImageSource(file, patience: .seconds(20)))
+        try file.truncate(to: 4096)
+        var bytes = [UInt8](repeating: 1, count: 4096)
+        #expect(
+            bytes.withUnsafeMutableBytes { source.read(into: $0.baseAddress, count: 4096) } == 12)
+        #expect(
+            bytes.withUnsafeMutableBytes { source.read(into: $0.baseAddress, count: 4096) } == 0)
+        #expect(bytes[12...].allSatisfy { $0 == 1 })
     }
 
     @Test func `first bytes tell an image from what only has its name`() {
