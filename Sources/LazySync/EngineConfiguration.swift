@@ -33,7 +33,7 @@ public struct EngineConfiguration: Sendable {
     var readingRoom: ReadingRoom?
     var limits = TransferQueue.Limits()
     /// Makes the small picture of a photo that is added; nil if it is none, or cannot be read.
-    var thumbnail: @Sendable (String) -> [UInt8]? = { _ in nil }
+    var thumbnail: @Sendable (File) -> [UInt8]? = { ImageScaler().thumbnail(of: $0) }
     var environment: @Sendable (String) -> String? = System.environment
     /// Called at each step of a move of the catalog, at which a test may want to end the process.
     var reached: @Sendable (String) throws -> Void = { _ in }

@@ -8,7 +8,7 @@ final class FileSealer {
     private var opener: RefOpener
     private let random: any RandomSource
     private let spool: Spool
-    private let thumbnail: @Sendable (String) -> [UInt8]?
+    private let thumbnail: @Sendable (File) -> [UInt8]?
     private var pack: SpoolPack?
     /// What lies in files that are on the disk, or will be after `finish`.
     private(set) var spooled: [SpooledBlob] = []
@@ -21,7 +21,7 @@ final class FileSealer {
     /// `thumbnail` makes the small picture of a file, if it is a photo.
     init(
         _ opener: RefOpener, _ random: any RandomSource, _ spool: Spool,
-        thumbnail: @escaping @Sendable (String) -> [UInt8]?
+        thumbnail: @escaping @Sendable (File) -> [UInt8]?
     ) {
         self.opener = opener
         self.random = random
@@ -55,11 +55,14 @@ final class FileSealer {
                     offset, count in
                     try file.read(count: count, at: offset)
                 }
-                let after = try file.facts()
-                if Self.isSame(before, after) {
+                let picture = attachment.type.hasPrefix("image/") ? thumbnail(file) : nil
+                // The thumbnail too is of what was sealed.
+                if Self.isSame(before, try file.facts()) {
                     attachment.size = geometry.length
                     attachment.ref = .address(ref)
-                    attachment.thumb = try sealThumbnail(path, attachment, entry)
+                    if let picture {
+                        attachment.thumb = try sealThumbnail(picture, attachment.id, entry)
+                    }
                     return attachment
                 }
                 takeBack()
@@ -126,12 +129,9 @@ final class FileSealer {
     private func takeBack() { spooled.removeLast() }
 
     private func sealThumbnail(
-        _ path: String, _ attachment: ItemDraft.Attachment, _ entry: EntryID
-    ) throws -> ItemDraft.Thumb? {
-        guard attachment.type.hasPrefix("image/"), let bytes = thumbnail(path),
-            bytes.count <= MergedAttachment.eagerLimit
-        else { return nil }
-        let ref = try seal(bytes, for: entry, attachment.id, .thumbnail)
+        _ bytes: [UInt8], _ attachment: AttachmentID, _ entry: EntryID
+    ) throws -> ItemDraft.Thumb {
+        let ref = try seal(bytes, for: entry, attachment, .thumbnail)
         return ItemDraft.Thumb(type: "image/jpeg", size: UInt64(bytes.count), ref: .address(ref))
     }
 
