@@ -8,8 +8,7 @@ import Glibc
 final class ImageSource {
     let size: Int64
     private let file: File
-    /// libvips reads on threads of its own, one at a time; who looks for races cannot see its locks.
-    private let position = Locked<Int64>(0)
+    private var position: Int64 = 0
     private let end: SuspendingClock.Instant
 
     /// Takes an open file, to be read for so long; `nil` for what is no regular one.
@@ -34,29 +33,49 @@ final class ImageSource {
         guard let source = vips.newSource() else { return nil }
         let data = Unmanaged.passUnretained(self).toOpaque()
         vips_source_on_read(
-            vips.connect, source, { ImageSource.at($3)?.read(into: $1, count: $2) ?? -1 }, data)
+            vips.connect, source,
+            { _, bytes, count, data in
+                ImageSource.call(data) { $0.read(into: bytes, count: count) }
+            }, data)
         vips_source_on_seek(
-            vips.connect, source, { ImageSource.at($3)?.seek(to: $1, whence: $2) ?? -1 }, data)
-        // Images that still refer to the source are gone by then, and nobody calls back.
-        defer { vips.unref(UnsafeMutableRawPointer(source)) }
+            vips.connect, source,
+            { _, offset, whence, data in
+                ImageSource.call(data) { $0.seek(to: offset, whence: whence) }
+            }, data)
+        Self.order.withLock { _ in }
+        defer {
+            // Images that still refer to the source are gone by then, and nobody calls back.
+            vips.unref(UnsafeMutableRawPointer(source))
+            Self.order.withLock { _ in }
+        }
         return withExtendedLifetime(self) { body(source) }
     }
 
-    private static func at(_ data: UnsafeMutableRawPointer?) -> ImageSource? {
-        data.map { Unmanaged<ImageSource>.fromOpaque($0).takeUnretainedValue() }
+    /// Orders the calls of libvips, which come from threads of its own, one at a time.
+    ///
+    /// Who looks for races cannot see its locks, and sees this one.
+    private static let order = Locked<Void>(())
+
+    private static func call(
+        _ data: UnsafeMutableRawPointer?, _ body: (ImageSource) -> Int64
+    ) -> Int64 {
+        order.withLock { _ in }
+        defer { order.withLock { _ in } }
+        guard let data else { return -1 }
+        return body(Unmanaged<ImageSource>.fromOpaque(data).takeUnretainedValue())
     }
 
     /// Copies bytes from where it stands; 0 at the end, -1 if they cannot be read.
     func read(into bytes: UnsafeMutableRawPointer?, count: Int64) -> Int64 {
         guard let bytes, count >= 0, SuspendingClock.now < end else { return -1 }
-        let start = position.withLock { $0 }
+        let start = position
         // libvips 8.14 asks for more than it has room for near the end that it was told of, so that
         // what a file has grown by meanwhile would be written past a block.
         let count = max(0, min(count, size - start))
         while true {
             let read = pread(file.descriptor, bytes, Int(count), off_t(start))
             if read < 0 && errno == EINTR { continue }
-            if read > 0 { position.withLock { $0 = start + Int64(read) } }
+            if read > 0 { position = start + Int64(read) }
             return Int64(read)
         }
     }
@@ -65,13 +84,13 @@ final class ImageSource {
         let start: Int64
         switch whence {
         case SEEK_SET: start = 0
-        case SEEK_CUR: start = position.withLock { $0 }
+        case SEEK_CUR: start = position
         case SEEK_END: start = size
         default: return -1
         }
         let (sum, overflows) = start.addingReportingOverflow(offset)
         guard !overflows, sum >= 0 else { return -1 }
-        position.withLock { $0 = sum }
+        position = sum
         return sum
     }
 }
