@@ -18,7 +18,7 @@ func remoteFailure<Result>(
 }
 
 /// Pushing, and waiting for what others push.
-@Suite(.timeLimit(.minutes(10))) struct PushCallTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PushCallTests {
     private static let problem = [Header("Content-Type", "application/problem+json")]
 
     @Test func `what was pushed is what the server then lists, under its head`() async throws {

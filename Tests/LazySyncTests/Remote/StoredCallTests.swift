@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Asking what the store has, and deleting of it.
-@Suite(.timeLimit(.minutes(10))) struct StoredCallTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct StoredCallTests {
     private func filled(
         _ sizes: [Int], options: ServerOptions = .init()
     ) async throws -> TestStore {

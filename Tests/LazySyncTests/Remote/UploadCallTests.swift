@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// The calls that bring bytes, one by one.
-@Suite(.timeLimit(.minutes(10))) struct UploadCallTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct UploadCallTests {
     private let bytes = (0..<3_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
 
     private func body(_ range: Range<Int>? = nil) -> UploadBody {

@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Bringing one sealed blob to the store, whatever happens on the way.
-@Suite(.timeLimit(.minutes(10))) struct BlobUploadTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct BlobUploadTests {
     private static let limit = Int(BlobUpload.putLimit)
     private static let large = bytes(limit + 1_000_000)
 

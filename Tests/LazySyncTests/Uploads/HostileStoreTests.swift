@@ -6,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Stores that answer what cannot be: an upload ends all the same, and nothing counts as stored.
-@Suite(.timeLimit(.minutes(10))) struct HostileStoreTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HostileStoreTests {
     private static let bytes = [UInt8](repeating: 0xA5, count: Int(BlobUpload.putLimit) + 500_000)
     private static let refused = [Header("Content-Type", "application/problem+json")]
 
