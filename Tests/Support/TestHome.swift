@@ -22,6 +22,8 @@ final class TestHome {
     /// Set by a test whose device adds files, of which the account knows nothing.
     var addsFiles = false
     private let ownsServer: Bool
+    /// How many devices of the account there are: each has a chance of its own.
+    private let devices: Locked<Int>
     /// Those that were made here, as long as they live.
     private let engines = Locked<[@Sendable () -> SyncEngine?]>([])
 
@@ -46,12 +48,20 @@ final class TestHome {
 
     /// One more device of the same account at the same server.
     convenience init(beside other: TestHome) throws {
-        try self.init(other.server, other.account, other.accountName, ownsServer: false)
+        try self.init(
+            other.server, other.account, other.accountName, ownsServer: false,
+            devices: other.devices)
     }
 
     private init(
-        _ server: Server, _ account: TestAccount?, _ name: String, ownsServer: Bool
+        _ server: Server, _ account: TestAccount?, _ name: String, ownsServer: Bool,
+        devices: Locked<Int> = Locked(0)
     ) throws {
+        self.devices = devices
+        let number = devices.withLock { count in
+            defer { count += 1 }
+            return count
+        }
         self.server = server
         self.account = account
         accountName = name
@@ -59,7 +69,7 @@ final class TestHome {
         folder = try freshFolder()
         configuration = EngineConfiguration(home: folder.path)
         configuration.clock = clock
-        configuration.random = SeededRandom(seed: 7)
+        configuration.random = SeededRandom(seed: 7 + UInt64(number))
         configuration.stallSeconds = 30
     }
 

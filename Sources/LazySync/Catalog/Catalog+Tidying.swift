@@ -9,7 +9,7 @@ extension Catalog {
         let records: [String]
     }
 
-    /// What was removed before a time, the oldest first.
+    /// What was removed before a time, the oldest first; not what the server does not know of yet.
     func expiredTrash(before time: Int64, limit: Int) async throws(SyncError) -> [ExpiredTrash] {
         try await read("look into the trash") { connection in
             let query = try connection.prepare(.trashBefore)

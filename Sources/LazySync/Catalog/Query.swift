@@ -224,7 +224,10 @@ enum Query: String, CaseIterable {
     case forgetUnnamed = "DELETE FROM unnamed WHERE record = ?1"
     case forgetOldUnnamed = "DELETE FROM unnamed WHERE seen_at <= ?1"
     case trashBefore = """
-        SELECT id, own FROM trash WHERE removed_at < ?1 ORDER BY removed_at, id LIMIT ?2
+        SELECT id, own FROM trash t WHERE removed_at < ?1 AND NOT EXISTS (
+            SELECT 1 FROM entry e CROSS JOIN outbox o ON o.entry = e.id
+            WHERE e.entry_id = t.entry_id)
+        ORDER BY removed_at, id LIMIT ?2
         """
 
     // MARK: Files

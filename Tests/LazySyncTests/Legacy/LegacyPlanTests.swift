@@ -32,7 +32,7 @@ import Testing
         #expect(plan.items[0].draft.created == "2026-05-28T20:26:40.5Z")
         #expect(plan.items[0].draft.modified == "2026-01-01T00:00:00+02:00")
         #expect(plan.items[1].draft == ItemDraft(title: "b"))
-        #expect(plan.differences(from: plan.payloads()) == [])
+        #expect(plan.differences(from: plan.payloads()).isEmpty)
     }
 
     @Test func `what is left out is named with its place and the reason`() throws {
@@ -82,7 +82,9 @@ import Testing
         payloads[plan.items[0].id] = nil
         payloads[plan.items[1].id] = Array(#"{"title":"B","attachments":[]}"#.utf8)
         #expect(
-            plan.differences(from: payloads).map { "\($0.index ?? -1) \($0.reason)" } == [
+            plan.differences(from: payloads).map {
+                "\($0.leftOut.index ?? -1) \($0.leftOut.reason)"
+            } == [
                 "0 it is not there", "1 it reads back as another",
             ])
     }
