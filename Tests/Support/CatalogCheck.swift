@@ -31,7 +31,70 @@ struct CatalogCheck {
                 WHERE a.id = blob.attachment AND substr(a.cloud_blob_ref, 106) = blob.record)
             """)
         #expect(strays == 0, "asked for through nothing", sourceLocation: location)
+        // A catalog of a past version knows nothing of changes.
+        guard try catalog.userVersion() >= 3 else { return }
+        for (what, sql) in Self.wrongChanges {
+            #expect(try catalog.firstInt(sql) == 0, "\(what)", sourceLocation: location)
+        }
     }
+
+    /// What no row may be, and SQL that counts those that are; it may walk.
+    private static let wrongChanges: [(what: String, sql: String)] = [
+        (
+            "a change of no entry",
+            "SELECT count(*) FROM outbox WHERE entry NOT IN (SELECT id FROM entry)"
+        ),
+        (
+            "an entry that the server does not have, and that does not wait to be sent",
+            "SELECT count(*) FROM entry WHERE version = 0 AND id NOT IN (SELECT entry FROM outbox)"
+        ),
+        (
+            "an entry that the server does not have, and that counts",
+            """
+            SELECT count(*) FROM entry
+            WHERE (epoch = 0 OR version = 0)
+                AND NOT (epoch = 0 AND version = 0 AND leaf = zeroblob(32))
+            """
+        ),
+        (
+            "a change that was sent in part",
+            """
+            SELECT count(*) FROM outbox
+            WHERE (sent_revision IS NULL) <> (sent IS NULL)
+                OR (sent_revision IS NULL) <> (sent_version IS NULL)
+                OR (sent_revision IS NULL) <> (sent_kind IS NULL)
+                OR (sent_revision IS NULL) <> (sent_leaf IS NULL)
+                OR (sent_payload IS NOT NULL) <> coalesce(sent_kind = 0, 0)
+                OR sent_revision > revision
+            """
+        ),
+        (
+            "a push without a head, or a head without a push",
+            """
+            SELECT (SELECT count(*) FROM account WHERE pushing IS NOT NULL)
+                <> EXISTS (SELECT 1 FROM outbox WHERE sent_revision IS NOT NULL)
+            """
+        ),
+        ("a blob in no pack", "SELECT count(*) FROM spool WHERE pack = ''"),
+        (
+            "two blobs in one place",
+            """
+            SELECT count(*) FROM spool a JOIN spool b ON a.pack = b.pack AND a.record <> b.record
+                AND a.place < b.place + b.size AND b.place < a.place + a.size
+            """
+        ),
+        (
+            "a record of nothing in the trash",
+            "SELECT count(*) FROM trash_record WHERE trash NOT IN (SELECT id FROM trash)"
+        ),
+        (
+            "a thing twice in the trash",
+            """
+            SELECT count(*) FROM
+            (SELECT 1 FROM trash GROUP BY entry_id, attachment_id HAVING count(*) > 1)
+            """
+        ),
+    ]
 
     /// The counts that are kept are those that a recount gives.
     private func counts(_ location: SourceLocation) throws {

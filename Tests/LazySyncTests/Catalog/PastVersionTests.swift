@@ -138,8 +138,9 @@ final class PastStore {
     private var original: String { folder.path + "/original.sqlite" }
 
     /// More rows than the fixture has, by the SQL of their version.
-    private static let filling: [Int32: String] = [
-        1: """
+    private static let filling: [Int32: String] = [1: fillingOf1, 2: fillingOf1]
+
+    private static let fillingOf1 = """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :rows / 4)
         INSERT INTO entry(entry_id, version, epoch, kind, leaf, order_key, title)
         SELECT randomblob(16), i, 1, 0, randomblob(32), randomblob(29), 'title ' || i FROM n;
@@ -152,7 +153,6 @@ final class PastStore {
         SELECT substr(cloud_blob_ref, 106), id, 'boot', 1000, 1000
         FROM attachment WHERE name LIKE 'name %' AND position = 0;
         """
-    ]
 
     init(_ version: Int32, rows: Int = 0) throws {
         self.version = version
