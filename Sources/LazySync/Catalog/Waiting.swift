@@ -51,6 +51,7 @@ extension Connection {
         try add.run()
     }
 
+    /// Runs a statement whose one parameter is a row.
     func run(_ query: Query, row: Int64) throws {
         let statement = try prepare(query)
         statement.bind(row, at: 1)
