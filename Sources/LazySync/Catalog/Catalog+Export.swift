@@ -100,23 +100,35 @@ extension Connection {
         return found
     }
 
-    /// Hands out every entry in the order of ids, and then those that wait under a verified head.
-    func forEachExported(_ body: (ExportLine) throws -> Void) throws {
+    /// Hands out every entry in the order of ids, and then those that wait under a verified head;
+    /// answers how many are changed here.
+    ///
+    /// What is changed here is handed out as the server has it, and what it does not have is not.
+    func forEachExported(_ body: (ExportLine) throws -> Void) throws -> Int {
         let entries = try prepare(.exportedEntries)
         let attachments = try prepare(.exportedAttachments)
+        let bases = ExportedBase()
+        var changed = 0
         entries.bind(blob: Span(), at: 1)
         while try entries.step() {
-            let (facts, leaf) = try entries.exportedFacts(from: 1)
-            var entry = ExportedEntry(facts: facts, leaf: leaf)
-            if facts.kind == .live {
+            var (facts, leaf) = try entries.exportedFacts(from: 1)
+            let isChanged = entries.int(11) == 1
+            if isChanged { changed += 1 }
+            if facts.version == 0 { continue }
+            var item: ExportedEntry.Item?
+            if !isChanged, facts.kind == .live {
                 attachments.bind(entries.int(0), at: 1)
-                entry.item = ExportedEntry.Item(
+                item = ExportedEntry.Item(
                     title: try entries.text(6), text: try entries.textOrNil(7),
                     created: try entries.textOrNil(8), modified: try entries.textOrNil(9),
                     payload: entries.isNull(10) ? nil : entries.blob(10),
                     attachments: try Self.exported(attachments))
+            } else if isChanged, !entries.isNull(12) {
+                attachments.bind(entries.int(0), at: 1)
+                item = try bases.item(entries.blob(12), invalid: try Self.invalid(attachments))
             }
-            try body(.entry(entry))
+            if isChanged { facts.kind = item == nil ? .tombstone : .live }
+            try body(.entry(ExportedEntry(facts: facts, leaf: leaf, item: item)))
         }
         let staged = try prepare(.exportedStaged)
         staged.bind(blob: Span(), at: 1)
@@ -128,6 +140,21 @@ extension Connection {
             let sealed = staged.isNull(5) ? nil : staged.blob(5)
             try body(.staged(ExportedStaged(facts: facts, leaf: leaf, sealed: sealed)))
         }
+        return changed
+    }
+
+    /// Which of an item's addresses were found not to unwrap.
+    private static func invalid(_ query: Statement) throws -> ExportedBase.Invalid {
+        defer { query.reset() }
+        var found = ExportedBase.Invalid()
+        while try query.step() {
+            guard let id = AttachmentID(bytes: query.blob(0).span) else { continue }
+            if AddressState(rawValue: query.int(5)) == .invalid { found.originals.insert(id) }
+            if ThumbnailState(rawValue: query.int(7)) == .addressInvalid {
+                found.thumbnails.insert(id)
+            }
+        }
+        return found
     }
 
     private static func exported(_ query: Statement) throws -> [ExportedEntry.Attachment] {

@@ -31,7 +31,7 @@ extension EntryStore {
         let waiting = try connection.waiting(here.row)
         var base = waiting?.base
         if waiting == nil {
-            base = try now.map { try $0.draft.encode(over: $0.raw, using: decoder) }
+            base = try now.map { try self.payload(of: $0.draft, $0.raw, id) }
             try connection.addWaiting(here.row, base: base)
         } else {
             try connection.run(.changeWaiting, row: here.row)
@@ -46,9 +46,25 @@ extension EntryStore {
             try hide(here, id, statements)
         }
         // Back to what the server has, or gone before it had anything: there is nothing to send.
-        guard waiting?.sent == nil, payload == base else { return }
+        let isBack = try payload == base || next == base.map { try self.draft($0, of: id) }
+        guard waiting?.sent == nil, isBack else { return }
         try connection.run(.removeWaiting, row: here.row)
         if here.isLocal { try connection.run(.deleteEntry, row: here.row) }
+    }
+
+    /// The payload of an item as the server has it: as it came, if it says the same.
+    private func payload(
+        of draft: ItemDraft, _ raw: [UInt8]?, _ id: EntryID
+    ) throws -> [UInt8] {
+        // With addresses that are known here and that it lacks, it is written anew.
+        if let raw, try self.draft(raw, of: id) == draft { return raw }
+        return try draft.encode(over: raw, using: decoder)
+    }
+
+    /// The values of a payload, with every address proved.
+    func draft(_ payload: [UInt8], of id: EntryID) throws -> ItemDraft {
+        let (item, batch) = try read(payload, of: id)
+        return ItemDraft(item, in: batch)
     }
 
     /// Adds an item that no server has.

@@ -23,7 +23,10 @@ extension EntryStore {
         }
         if plan.isUnsent {
             // With the addresses that are known here, which the server's may lack.
-            let base = try plan.newBase.draft?.encode(over: written, using: decoder) ?? written
+            let known = plan.newBase.draft ?? remote
+            let base =
+                try known == remote
+                ? before ?? written : known.encode(over: written, using: decoder)
             try connection.rebaseWaiting(here.row, base: base, isNewRevision: true)
         } else {
             try connection.run(.removeWaiting, row: here.row)
@@ -77,8 +80,7 @@ extension EntryStore {
 
     private func side(_ payload: [UInt8]?, of id: EntryID) throws -> ItemSide {
         guard let payload else { return .removed }
-        let (item, batch) = try read(payload, of: id)
-        return .item(ItemDraft(item, in: batch))
+        return .item(try draft(payload, of: id))
     }
 
     /// Adds what lost as an item of its own; the keys of its addresses are wrapped for that.

@@ -8,6 +8,9 @@ public struct ExportReport: Sendable, Hashable {
     public var attachments = 0
     /// Entries that wait: unreadable ones, and removals that are held.
     public var waiting = 0
+    /// Items that are changed here; the file has them as the server does, and not those that it
+    /// does not have.
+    public var unsent = 0
     /// The file's length.
     public var bytes: Int64 = 0
 }

@@ -1,6 +1,6 @@
 internal import SyncPlatform
 
-/// Writes the catalog as an export: line by line, with as much memory for a million as for one.
+/// Writes the catalog as an export, as the server has it: line by line, with as much memory for a million as for one.
 struct ExportPass: Sendable {
     let catalog: Catalog
     let scope: Settings.Scope
@@ -17,12 +17,14 @@ struct ExportPass: Sendable {
                 account: scope.account, name: scope.name, server: scope.server,
                 head: try connection.exportedHead())
             try output.add(.header(header))
-            try connection.forEachExported { line in
+            let changed = try connection.forEachExported { line in
                 // Also where whoever writes is what takes long.
                 try Task.checkCancellation()
                 try output.add(line)
             }
-            return try output.finish()
+            var report = try output.finish()
+            report.unsent = changed
+            return report
         }
     }
 

@@ -10,8 +10,9 @@ extension Verb {
             Writes the catalog as JSON, an object a line: every item with title, text and times, every
             attachment with name, size and address. It has no keys and no tokens, and no bytes of
             attachments; but names, titles and texts stand in it in plain, so keep it as you would keep
-            them. The same content gives the same file, on whatever device. Nothing is ever written
-            over. For '-' the file goes to standard output, and nothing else does.
+            them. The same content gives the same file, on whatever device: what was changed here and
+            was not sent yet is not in it. Nothing is ever written over. For '-' the file goes to
+            standard output, and nothing else does.
 
             examples
               sync export catalog.jsonl
@@ -27,6 +28,7 @@ extension Verb {
         guard path != "-" else {
             let report = try await engine.export { Host.write($0, to: .output) }
             context.console.note("exported \(report.items) items")
+            noteUnsent(report, context)
             return .done
         }
         let report = try await engine.export(to: path)
@@ -36,6 +38,7 @@ extension Verb {
                 "items": .integer(report.items),
                 "attachments": .integer(report.attachments),
                 "waiting": .integer(report.waiting),
+                "unsent": .integer(report.unsent),
                 "bytes": .integer(report.bytes),
             ],
             text: context.console.output.facts([
@@ -44,6 +47,16 @@ extension Verb {
                 "waiting": report.waiting == 0 ? nil : "\(report.waiting)",
                 "written": Quantity.size(report.bytes),
             ]))
+        noteUnsent(report, context)
         return .done
+    }
+
+    private static func noteUnsent(_ report: ExportReport, _ context: Context) {
+        switch report.unsent {
+        case 0: return
+        case 1: context.console.note("1 item has changes that are not in the file: push first")
+        case let count:
+            context.console.note("\(count) items have changes that are not in the file: push first")
+        }
     }
 }
