@@ -1,6 +1,7 @@
 /// Checking everything that is here.
 extension SyncEngine {
-    /// Checks catalog, verified head and cache against each other; the network is not used.
+    /// Checks catalog, verified head, spool, trash and cache against each other; the network is not
+    /// used.
     ///
     /// Quick unless a share of the files is to be proved: every file is looked at, and only one that
     /// is no longer as it was proved is read. A check of a share that is interrupted goes on the next

@@ -23,6 +23,7 @@ extension TestHome {
         try CatalogCheck(catalog).run(location)
         try checkBlobs(catalog, places, location)
         try checkThumbnails(catalog, places, location)
+        try checkSpool(catalog, places, mayHaveLeftOvers, location)
     }
 
     /// Of every engine that lives, nothing waits or runs, and nothing is shown as on its way.
@@ -93,6 +94,29 @@ extension TestHome {
                 sourceLocation: location)
             #expect(rows.int(1) == Int64(bytes.count), sourceLocation: location)
         }
+    }
+
+    /// Every blob in the spool has its place in a file, and every file there has a blob.
+    private func checkSpool(
+        _ catalog: Connection, _ places: AccountPlaces, _ mayHaveLeftOvers: Bool,
+        _ location: SourceLocation
+    ) throws {
+        let folder = places.data + "/spool"
+        var named: Set<String> = []
+        let rows = try catalog.prepare("SELECT pack, max(place + size) FROM spool GROUP BY pack")
+        while try rows.step() {
+            let pack = try rows.text(0)
+            named.insert(pack)
+            let size = try FileSystem.facts("\(folder)/\(pack)")?.size
+            #expect(
+                size.map { $0 >= rows.int(1) } == true, "the pack \(pack)",
+                sourceLocation: location)
+        }
+        if mayHaveLeftOvers { return }
+        let files = try FileSystem.facts(folder) == nil ? [] : Directory.list(folder)
+        #expect(
+            Set(files).subtracting(named).isEmpty, "what nobody names is in the spool",
+            sourceLocation: location)
     }
 
     /// Every thumbnail that is here is right.

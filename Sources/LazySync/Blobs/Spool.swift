@@ -36,6 +36,15 @@ struct Spool: Sendable {
         }
     }
 
+    /// The files that are there, each of them written to its end; none while somebody writes one.
+    ///
+    /// Rows are looked at afterwards: who has written one of them has named it by then.
+    func finished() throws(FileError) -> [String] {
+        guard try FileSystem.facts(folder) != nil else { return [] }
+        let names = try Directory.list(folder)
+        return try lock.isLocked() ? [] : names
+    }
+
     /// Removes the files that `isNamed` does not know, unless somebody is writing one.
     func sweep(_ isNamed: (String) throws -> Bool) throws {
         guard try FileSystem.facts(folder) != nil, let alone = try lock.tryLock(.exclusive) else {
@@ -43,7 +52,7 @@ struct Spool: Sendable {
         }
         defer { withExtendedLifetime(alone) {} }
         for name in try Directory.list(folder) where try !isNamed(name) {
-            try FileSystem.remove(path(name))
+            try Directory.removeTree(path(name))
         }
     }
 }

@@ -22,6 +22,17 @@ struct SpooledBlob: Sendable, Hashable {
     }
 }
 
+extension SpooledBlob {
+    /// Takes the columns of a row that both statements begin with.
+    fileprivate init(record: String, _ query: Statement) throws {
+        self.init(
+            record: record, pack: try query.text(0), place: query.int(1), size: query.int(2),
+            role: query.int(3) == 0 ? .original : .thumbnail, isStored: query.int(4) == 1,
+            refused: try query.textOrNil(5).flatMap(UnavailableReason.init(rawValue:)),
+            nextAttempt: query.isNull(6) ? nil : query.int(6))
+    }
+}
+
 /// What lies in the spool.
 extension Catalog {
     /// A record's sealed bytes; nil if they are not in the spool.
@@ -33,6 +44,21 @@ extension Catalog {
     func spooled(_ records: [String]) async throws(SyncError) -> [SpooledBlob] {
         try await read("look into the spool") { connection in
             try records.compactMap { try connection.spooled($0) }
+        }
+    }
+
+    /// What lies in the spool, in the order of the records.
+    func spooled(after record: String, limit: Int) async throws(SyncError) -> [SpooledBlob] {
+        try await read("list the spool") { connection in
+            let query = try connection.prepare(.spooledAfter)
+            query.bind(blob: record.utf8Span.span, at: 1)
+            query.bind(Int64(limit), at: 2)
+            var found: [SpooledBlob] = []
+            while try query.step() {
+                let record = String(decoding: query.blob(7), as: UTF8.self)
+                found.append(try SpooledBlob(record: record, query))
+            }
+            return found
         }
     }
 
@@ -73,11 +99,14 @@ extension Catalog {
     /// Removes the files of the spool that no row names.
     func sweepSpool(_ spool: Spool) async throws(SyncError) {
         try await write("sweep the spool") { connection in
-            try spool.sweep { name in
-                let query = try connection.prepare(.packIsNamed)
-                query.bind(text: name, at: 1)
-                return try query.step()
-            }
+            try spool.sweep { try connection.isNamed(pack: $0) }
+        }
+    }
+
+    /// Those of some files of the spool that no row names.
+    func unnamedPacks(of names: [String]) async throws(SyncError) -> [String] {
+        try await read("look into the spool") { connection in
+            try names.filter { try !connection.isNamed(pack: $0) }
         }
     }
 }
@@ -102,11 +131,13 @@ extension Connection {
         let query = try prepare(.spooled)
         query.bind(blob: record.utf8Span.span, at: 1)
         guard try query.step() else { return nil }
-        return SpooledBlob(
-            record: record, pack: try query.text(0), place: query.int(1), size: query.int(2),
-            role: query.int(3) == 0 ? .original : .thumbnail, isStored: query.int(4) == 1,
-            refused: try query.textOrNil(5).flatMap(UnavailableReason.init(rawValue:)),
-            nextAttempt: query.isNull(6) ? nil : query.int(6))
+        return try SpooledBlob(record: record, query)
+    }
+
+    fileprivate func isNamed(pack: String) throws -> Bool {
+        let query = try prepare(.packIsNamed)
+        query.bind(text: pack, at: 1)
+        return try query.step()
     }
 
     /// Whether anything is in the spool.

@@ -129,23 +129,38 @@ extension Catalog {
         }
     }
 
-    /// What `hash` makes of each record that files in the cache may belong to, of originals or of
-    /// thumbnails: the names alone would be too much to hold.
+    /// What `hash` makes of each record that files may belong to: the names alone would be too much
+    /// to hold.
     func knownRecords(
-        thumbnails: Bool, _ hash: @Sendable (String) -> UInt64
+        _ place: RecordPlace, _ hash: @Sendable (String) -> UInt64
     ) async throws(SyncError) -> [UInt64] {
-        try await inspect("list all records") { connection in
-            let query = try connection.prepare(thumbnails ? .knownThumbnails : .knownBlobs)
-            var hashes: [UInt64] = []
-            while try query.step() {
-                hashes.append(hash(String(decoding: query.blob(0), as: UTF8.self)))
-            }
-            return hashes
-        }
+        try await inspect("list all records") { try $0.knownRecords(place, hash) }
     }
 }
 
+/// Where files lie that are named after records.
+enum RecordPlace: Sendable {
+    case blobs, thumbnails, trash
+}
+
 extension Connection {
+    /// What `hash` makes of each record that files may belong to.
+    func knownRecords(
+        _ place: RecordPlace, _ hash: (String) -> UInt64
+    ) throws -> [UInt64] {
+        let query =
+            switch place {
+            case .blobs: try prepare(.knownBlobs)
+            case .thumbnails: try prepare(.knownThumbnails)
+            case .trash: try prepare(.knownTrash)
+            }
+        var hashes: [UInt64] = []
+        while try query.step() {
+            hashes.append(hash(String(decoding: query.blob(0), as: UTF8.self)))
+        }
+        return hashes
+    }
+
     /// The sum over all entries that the server has sent, those that wait in the place of what they
     /// replace.
     fileprivate func recountDigest(_ found: inout CatalogFindings) throws {

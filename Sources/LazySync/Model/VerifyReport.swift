@@ -17,7 +17,9 @@ public struct VerifyOptions: Sendable, Hashable {
 public struct VerifyReport: Sendable, Hashable {
     /// Files that were looked at: originals and thumbnails that are marked as here.
     public var checked = 0
-    /// Files of which every chunk was proved.
+    /// Blobs in the spool that were looked at: what was added here and was not sent yet.
+    public var spooled = 0
+    /// Files, and blobs in the spool, of which every chunk was proved.
     public var proved = 0
     /// Bytes that were proved right.
     public var bytes: Int64 = 0
@@ -66,6 +68,16 @@ public struct VerifyProblem: Sendable, Hashable {
         case thumbnailDamaged
         /// A file lies among the thumbnails that no record knows.
         case thumbnailOrphan
+        /// The file of the spool is gone that has an attachment's bytes: it cannot be sent.
+        case spoolMissing
+        /// An attachment's bytes in the spool are not what they should be: it cannot be sent.
+        case spoolDamaged
+        /// A file lies in the spool that no attachment needs.
+        case spoolOrphan
+        /// Something in the trash cannot be read, and so cannot be brought back.
+        case trashDamaged
+        /// A folder lies in the trash that nothing there names.
+        case trashOrphan
     }
 
     /// What is wrong.

@@ -94,6 +94,21 @@ struct CacheRepair: Sendable {
         }
     }
 
+    /// Removes folders that nothing in the trash names; answers their paths.
+    ///
+    /// In a transaction: nothing comes into the trash meanwhile.
+    func removeTrash(
+        _ strays: [CacheWalk.Stray], of walk: CacheWalk, before time: Int64
+    ) async -> Set<String> {
+        let removed = try? await catalog.write("repair the trash") { connection in
+            let known = KnownRecords(try connection.knownRecords(.trash, RecordHash.of))
+            return strays.filter { stray in
+                stray.hash.map(known.contains) != true && remove(stray, of: walk, before: time)
+            }
+        }
+        return Set((removed ?? []).map(\.path))
+    }
+
     /// Runs `body` in a transaction while nobody else fetches or uses a record; false if somebody
     /// does, or if its files cannot be changed now.
     private func alone(

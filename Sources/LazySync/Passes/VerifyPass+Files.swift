@@ -252,7 +252,7 @@ extension VerifyPass {
         return place <= resumed
     }
 
-    private func open(
+    func open(
         _ ref: CloudBlobRef, _ key: AttachmentKey, _ role: BlobRole
     ) async throws(SyncError) -> SealedBlob {
         var opener = RefOpener(keys: try await keys(), account: account)

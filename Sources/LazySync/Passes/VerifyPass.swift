@@ -1,7 +1,7 @@
 internal import SyncPlatform
 
-/// Checks catalog, head and cache against each other, and puts right what is wrong if it is asked
-/// to.
+/// Checks catalog, head, spool, trash and cache against each other, and puts right what is wrong if
+/// it is asked to.
 ///
 /// Every file is looked at, and read if it is no longer the one that was proved; of a share that
 /// chance chooses, every chunk is proved. Where a check of a share came to is kept, so that the next
@@ -54,6 +54,8 @@ struct VerifyPass {
         }
         // In a damaged catalog the rest says nothing.
         guard try await checkCatalog() else { return report }
+        try await checkSpool()
+        try await checkTrash()
         try await checkBlobs()
         try await checkThumbnails()
         try await checkStrays(.blobs)
@@ -112,7 +114,8 @@ struct VerifyPass {
         }
         // A record that comes later makes files that are newer.
         let known = KnownRecords(
-            try await catalog.knownRecords(thumbnails: kind == .thumbnails, RecordHash.of))
+            try await catalog.knownRecords(
+                kind == .thumbnails ? .thumbnails : .blobs, RecordHash.of))
         for part in parts {
             try await checkCancellation(at: nil)
             let (start, repairs) = (start, options.repair)

@@ -12,8 +12,8 @@ extension Verb {
         usage: """
             usage: sync verify [--sample P] [--repair]
 
-            Checks the catalog, every file in the cache, and the last verified head against each
-            other; nothing is sent. A file that was touched since it was proved is read and proved
+            Checks the catalog, every file in the cache, what waits to be sent, the trash, and the
+            last verified head against each other; nothing is sent. A file that was touched since it was proved is read and proved
             again, the others are only looked at. Exits with 5 if something is wrong; the summary
             says what, and what was done. If all that was found was repaired, it exits with 0.
 
@@ -59,6 +59,7 @@ extension VerifyReport {
     var json: JSON {
         [
             "checked": .integer(checked),
+            "spooled": .integer(spooled),
             "proved": .integer(proved),
             "bytes": .integer(bytes),
             "skipped": .integer(skipped),
@@ -76,6 +77,7 @@ extension VerifyReport {
     fileprivate func lines(_ output: Output) -> [String] {
         let facts = output.facts([
             "checked": Quantity.count(checked, "file"),
+            "waiting": spooled == 0 ? nil : Quantity.count(spooled, "blob"),
             "proved": "\(Quantity.count(proved, "file")), \(Quantity.size(bytes))"
                 + (resumed ? ", beside those of the check that was interrupted" : ""),
             "skipped": skipped == 0 ? nil : "\(skipped) that cannot be read now",
@@ -103,6 +105,10 @@ extension VerifyReport {
     fileprivate func hint(isRepair: Bool) -> String? {
         if problems.contains(where: { $0.kind == .catalog }) {
             return "log out and in again; everything comes from the server again"
+        }
+        let cannotBeSent: Set<VerifyProblem.Kind> = [.spoolMissing, .spoolDamaged]
+        if problems.contains(where: { cannotBeSent.contains($0.kind) }) {
+            return "take what cannot be sent out of its item, and add the file again"
         }
         if head == false { return "restore, then verify again" }
         if repaired < found, !isRepair { return "'sync verify --repair' puts it right" }
