@@ -144,6 +144,71 @@ import Testing
         }
     }
 
+    @Test(
+        .enabled(if: SmallDisk.isAllowed, "mounting is not allowed here"),
+        arguments: points + ["copied", ""])
+    func `what was added and what was removed follow there, open, come back and are sent`(
+        point: String
+    ) async throws {
+        try await withOneFile { file in
+            let home = file.home
+            home.addsFiles = true
+            try await file.open()
+            let bytes = TestHome.bytes(150_000)
+            let added = try await file.engine.add(files: [home.file("added.bin", bytes)])
+            let key = try #require(added.attachments.first)
+            try await file.engine.remove(file.item.id)
+            let own = try home.accountPlaces
+            let (packs, trash) = try (home.packs, Directory.list(own.trash))
+            #expect(packs.count == 1 && trash.count == 1)
+            await file.engine.close()
+            let (root, id) = (home.folder.path, "\(file.account.id)")
+            let path = known(try? FileSystem.realPath(root)) + "/volume ü"
+            let disk = try #require(try SmallDisk(at: path, kilobytes: 8_000))
+            defer { disk.remove() }
+            let container = try home.useContainer(at: path)
+            if !point.isEmpty {
+                await #expect(processExitsWith: .signal(SIGKILL)) {
+                    [
+                        root = root as String, container = container as String, id = id as String,
+                        point = point as String
+                    ] in
+                    try Self.start(known(FileSystem.realPath(root)), container, id, killedAt: point)
+                }
+            }
+            let engine = try await home.open()
+            let places = try home.accountPlaces
+            #expect(places.data.hasPrefix(container) && !places.cache.hasPrefix(container))
+            #expect(try FileSystem.facts(own.data) == nil)
+            #expect(try home.packs == packs && Directory.list(places.trash) == trash)
+            #expect(try await engine.verify(VerifyOptions(sample: 100)).isRight)
+            // Offline: all of it is here.
+            let requests = home.server.log.entries.count
+            let opened = try await engine.materialize(key)
+            #expect(try Data(contentsOf: URL(filePath: opened.path)) == Data(bytes))
+            try await engine.untrash(file.item.id)
+            try await file.open(requests: 0, with: engine)
+            // From one volume to the other, and back.
+            try await engine.remove(file.item.id)
+            #expect(try Directory.list(places.trash) == trash)
+            try await engine.untrash(file.item.id)
+            try await file.open(requests: 0, with: engine)
+            #expect(home.server.log.entries.count == requests)
+            let push = try await engine.push()
+            #expect(push.isComplete && push.blobs == 1)
+            #expect(try home.packs.isEmpty)
+            #expect(try await engine.verify(VerifyOptions(sample: 100)).isRight)
+            let other = try TestHome(beside: home)
+            other.addsFiles = true
+            let second = try await other.login()
+            _ = try await second.restore()
+            let there = try await second.materialize(key)
+            #expect(try Data(contentsOf: URL(filePath: there.path)) == Data(bytes))
+            #expect(try await Shown(engine) == Shown(second))
+            _ = try await engine.logout()
+        }
+    }
+
     /// Case D5 as another program would have left it: no mark, and only the log at the old place.
     @Test func `a log that was left behind comes along before the catalog is opened`() async throws
     {

@@ -8,17 +8,35 @@ import Testing
 
 /// A logout leaves nothing but what stands on the short list, whatever comes in between.
 @Suite(.timeLimit(.minutes(10))) struct ForgettingTests {
-    /// Logs in, restores, opens, pins, and leaves a transfer half done: all that a device can have.
+    /// Logs in, restores, opens, pins, adds, pushes, removes, and leaves a transfer half done and
+    /// changes unsent: all that a device can have.
     private func fullRun(_ home: TestHome, _ item: TestItem) async throws -> SyncEngine {
         let engine = try await home.login()
         _ = try await engine.restore()
         _ = try await engine.materialize(item.key(0))
         _ = try await engine.pin(item.key(1))
+        try await change(home, engine)
         let record = known(item.record(2))
         home.server.faults.add(.get("/v1/blobs/\(record)"), .cut(at: .fraction(0.5)))
         await #expect(throws: SyncError.self) { try await engine.materialize(item.key(2)) }
         home.server.faults.clear()
         return engine
+    }
+
+    private func change(_ home: TestHome, _ engine: SyncEngine) async throws {
+        home.addsFiles = true
+        let paths = try (1...3).map {
+            try home.file("added \($0)", TestHome.bytes(70_000, seed: UInt64($0)))
+        }
+        let added = try await engine.add(files: Array(paths.prefix(2)))
+        _ = try await engine.push()
+        for key in added.attachments { _ = try await engine.materialize(key) }
+        // An item and an attachment go to the trash, with their bytes.
+        try await engine.remove(added.items[0])
+        try await engine.remove(added.attachments[1])
+        _ = try await engine.add(files: [paths[2]])
+        for path in paths { try FileSystem.remove(path) }
+        try Directory.remove(home.folder.path + "/files")
     }
 
     private func account() -> (TestAccount, TestItem) {
@@ -46,8 +64,12 @@ import Testing
             #expect(try keys.items() == ["amk", "head", "session"])
             for path in [
                 places.catalog, places.locks, places.blobs, places.thumbnails, places.keyFile,
+                places.trash, places.data + "/spool", places.locks + "/spool",
             ] {
-                #expect(try FileSystem.facts(path) != nil)
+                #expect(try FileSystem.facts(path) != nil, "\(path)")
+            }
+            for table in ["outbox", "spool", "trash", "trash_record"] {
+                #expect(try home.number("SELECT count(*) FROM \(table)") > 0, "\(table)")
             }
             // As parts to come would add: a table, a folder, a file, a key.
             try home.execute("CREATE TABLE newcomer(x); INSERT INTO newcomer VALUES (1)")
@@ -56,7 +78,7 @@ import Testing
                 try DurableFile.write([1].span, to: folder + "/newcomer/in it/file")
             }
             try keys.write(item: "newcomer", [1])
-            _ = try await engine.logout()
+            _ = try await engine.logout(discardingUnsent: true)
             try home.expectNothingLeft()
             #expect(try keys.items() == [])
         }
@@ -76,7 +98,7 @@ import Testing
                 [path = path as String, point = point as String] in
                 var configuration = EngineConfiguration(home: path)
                 configuration.reached = { if $0 == point { kill(getpid(), SIGKILL) } }
-                _ = try await SyncEngine.logout(configuration)
+                _ = try await SyncEngine.logout(configuration, discardingUnsent: true)
             }
             let error = await #expect(throws: SyncError.self) { try await home.open() }
             #expect(error?.code == .notLoggedIn)
@@ -89,7 +111,7 @@ import Testing
         try await withHome(account) { home in
             let engine = try await fullRun(home, item)
             home.server.faults.add(.all, .drop(.reset))
-            let isTold = try await engine.logout()
+            let isTold = try await engine.logout(discardingUnsent: true)
             #expect(!isTold)
             try home.expectNothingLeft()
         }
@@ -107,7 +129,7 @@ import Testing
             let opening = Task { try await other.materialize(item.key(2)) }
             try await gate.reached()
             let changes = other.changes()
-            _ = try await SyncEngine.logout(home.configuration)
+            _ = try await SyncEngine.logout(home.configuration, discardingUnsent: true)
             let error = await #expect(throws: SyncError.self) { try await opening.value }
             #expect(error?.code == .notLoggedIn)
             // Its listeners learn of it, and it does nothing any more.
@@ -130,7 +152,7 @@ import Testing
             home.server.faults.add(.get("/v1/manifest"), .hold(gate))
             let restoring = Task { try await other.restore() }
             try await gate.reached()
-            _ = try await engine.logout()
+            _ = try await engine.logout(discardingUnsent: true)
             let error = await #expect(throws: SyncError.self) { try await restoring.value }
             #expect(error?.code == .notLoggedIn)
             gate.open()
@@ -148,7 +170,7 @@ import Testing
             let lock = FileLock(path: try home.accountPlaces.locks + "/account")
             var held = try lock.tryLock(.shared)
             let error = await #expect(throws: SyncError.self) {
-                try await SyncEngine.logout(home.configuration)
+                try await SyncEngine.logout(home.configuration, discardingUnsent: true)
             }
             #expect(error?.code == .busy)
             let closed = await #expect(throws: SyncError.self) { try await home.open() }
@@ -183,7 +205,7 @@ import Testing
                 .get("/v1/blobs/\(record)"), .stall(at: .fraction(0.7), gate))
             let opening = Task { try await engine.materialize(item.key(2)) }
             try await gate.reached()
-            _ = try await engine.logout()
+            _ = try await engine.logout(discardingUnsent: true)
             var request = home.loginRequest
             request.server = "\(server.url)"
             request.account = second.name
@@ -224,10 +246,10 @@ import Testing
             try FileSystem.remove(home.places.settings)
             let error = await #expect(throws: SyncError.self) { try await home.open() }
             #expect(error?.code == .notLoggedIn && error?.hint?.contains("log out") == true)
-            _ = try await SyncEngine.logout(home.configuration)
+            _ = try await SyncEngine.logout(home.configuration, discardingUnsent: true)
             try home.expectNothingLeft()
             let none = await #expect(throws: SyncError.self) {
-                try await SyncEngine.logout(home.configuration)
+                try await SyncEngine.logout(home.configuration, discardingUnsent: true)
             }
             #expect(none?.code == .notLoggedIn)
         }
