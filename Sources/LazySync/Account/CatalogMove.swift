@@ -226,7 +226,8 @@ struct CatalogMove {
 
     // MARK: A person's decision
 
-    /// Keeps a catalog under a name with its date, beside the one that is used.
+    /// Keeps a catalog under a name with its date, beside the one that is used, and with it what it
+    /// alone names.
     ///
     /// Answers the name.
     static func setAside(_ places: AccountPlaces, at time: Timestamp) throws -> String {
@@ -246,7 +247,7 @@ struct CatalogMove {
             try FileSystem.rename(places.catalog + "-wal", to: "\(places.data)/\(name)-wal")
         }
         try FileSystem.rename(places.catalog, to: "\(places.data)/\(name)")
-        try Directory.sync(places.data)
+        try places.setFoldersAside(beside: "\(places.data)/\(name)")
         return name
     }
 }

@@ -74,6 +74,18 @@ struct AccountPlaces: Sendable, Hashable {
     /// The bytes of what was removed and may come back.
     var trash: String { data + "/trash" }
 
+    /// What lies in files and is named by the catalog alone.
+    private static let namedFolders = ["spool", "trash"]
+
+    /// Keeps spool and trash beside a catalog that is kept under another name: nobody else knows
+    /// what lies in them, and whoever sweeps them would remove it.
+    func setFoldersAside(beside catalog: String) throws(FileError) {
+        for name in Self.namedFolders where try FileSystem.facts("\(data)/\(name)") != nil {
+            try FileSystem.rename("\(data)/\(name)", to: "\(catalog)-\(name)")
+        }
+        try Directory.sync(data)
+    }
+
     /// An empty file in each of the two folders: where it is missing, somebody emptied the cache.
     static let marker = ".lazysync"
 

@@ -42,6 +42,7 @@ struct ImportPass {
             try fill(&report)
             if case .free = old {} else { report.kept = try keepCopy() }
             try publish()
+            if let kept = report.kept { try places.setFoldersAside(beside: kept) }
         } catch {
             try? places.clearUpImport()
             throw error

@@ -78,6 +78,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [Place.private, .shared])
+    func `what waits to be sent in the other one is kept beside it`(place: Place) async throws {
+        try await withTwo(new: .rows) { file, own, shared in
+            for (places, byte) in [(own, 1), (shared, 2)] as [(AccountPlaces, UInt8)] {
+                for folder in ["spool", "trash"] {
+                    try Directory.make("\(places.data)/\(folder)")
+                    try DurableFile.write([byte].span, to: "\(places.data)/\(folder)/piece")
+                }
+            }
+            let kept = try #require(try await SyncEngine.adopt(place, file.home.configuration))
+            let engine = try await file.home.open()
+            // Whoever adds something sweeps the spool.
+            file.home.addsFiles = true
+            _ = try await engine.add(files: [file.home.file("new", [1])])
+            for folder in ["spool", "trash"] {
+                let piece = try DurableFile.read("\(shared.data)/\(kept)-\(folder)/piece", limit: 9)
+                #expect(piece == [place == .private ? 2 : 1])
+            }
+            _ = try await engine.logout(discardingUnsent: true)
+            #expect(try FileSystem.facts(shared.data) == nil)
+        }
+    }
+
     @Test func `nothing is decided while a program is at either catalog`() async throws {
         try await withTwo(new: .rows) { file, own, shared in
             let engine = try await file.home.open()
