@@ -231,6 +231,8 @@ extension Connection {
     func hasEntries() throws -> Bool {
         let account = try prepare(.account)
         guard try account.step() else { throw CatalogDamage(what: "no account") }
-        return try account.int(3) > 0 || tally(.unconfirmed) > 0
+        if account.int(3) > 0 { return true }
+        // What was added or removed here may be all that there is.
+        return try tally(.unconfirmed) > 0 || hasWaiting() || hasSpooled() || hasTrash()
     }
 }

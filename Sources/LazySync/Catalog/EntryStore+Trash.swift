@@ -73,6 +73,9 @@ extension Connection {
             removedAt: query.int(2), isOwn: query.int(3) == 1)
     }
 
+    /// Whether anything lies in the trash.
+    func hasTrash() throws -> Bool { try prepare(.anyTrash).step() }
+
     /// The records that something in the trash names.
     func trashRecords(_ row: Int64) throws -> [String] {
         let query = try prepare(.trashRecords)
