@@ -29,7 +29,7 @@ import Testing
         let export = try await device.done("export", file.path, "--json").object
         #expect(export["items"] as? Int == (try await device.done("items", "--json").lines.count))
         #expect(export["bytes"] as? Int == (try contents(file).count))
-        for key in ["path", "attachments", "waiting"] { #expect(export[key] != nil) }
+        for key in ["path", "attachments", "waiting", "unsent"] { #expect(export[key] != nil) }
         #expect(try await device.done("export", "-").output == contents(file))
 
         let other = try Device(serving: account)

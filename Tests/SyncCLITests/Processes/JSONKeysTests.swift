@@ -178,7 +178,8 @@ import Testing
         expect(
             try await device.done("verify", "--sample", "100", "--json").object,
             has: [
-                "checked": `is`(10), "proved": `is`(10), "bytes": number, "skipped": `is`(0),
+                "checked": `is`(10), "spooled": `is`(0), "proved": `is`(10), "bytes": number,
+                "skipped": `is`(0),
                 "found": `is`(0), "repaired": `is`(0), "problems": list, "head": `is`(true),
                 "resumed": `is`(false),
             ])
