@@ -132,7 +132,10 @@ enum ChangeQuery: String, CaseIterable {
         WHERE (removed_at, id) < (?1, ?2) ORDER BY removed_at DESC, id DESC LIMIT ?3
         """
     case trashBefore = """
-        SELECT id, own FROM trash WHERE removed_at < ?1 ORDER BY removed_at, id LIMIT ?2
+        SELECT id, own FROM trash t WHERE removed_at < ?1 AND NOT EXISTS (
+            SELECT 1 FROM entry e CROSS JOIN outbox o ON o.entry = e.id
+            WHERE e.entry_id = t.entry_id)
+        ORDER BY removed_at, id LIMIT ?2
         """
 
     // MARK: What nothing names
