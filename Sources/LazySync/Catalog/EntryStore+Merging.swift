@@ -72,10 +72,24 @@ extension EntryStore {
             }
             if sent.leaf == change.leaf { return nil }
             if here.isLocal { return try side(sent.payload, of: id) }
-        } else if here.isLocal {
+        } else if here.isLocal, waiting.base == nil {
             return .absent
         }
         return try side(waiting.base, of: id)
+    }
+
+    /// Accepts the push whose answer has not come, if one of some changes shows that it has arrived:
+    /// before any of them is merged, since those of one seq come in the order of their ids.
+    func acceptSent(shownBy batches: [EntryBatch], _ statements: EntryStatements) throws {
+        guard hasWaiting, try connection.pushingHead() != nil else { return }
+        for batch in batches {
+            for change in batch.changes {
+                guard let here = try statements.row(change.facts.id), here.isLocal,
+                    try connection.waiting(here.row)?.sent != nil
+                else { continue }
+                return try connection.prepare(.acceptSent).run()
+            }
+        }
     }
 
     private func side(_ payload: [UInt8]?, of id: EntryID) throws -> ItemSide {

@@ -58,6 +58,7 @@ struct EntryStore {
     /// Applies entries in the order in which they came.
     mutating func apply(_ batches: [EntryBatch]) throws {
         let statements = try EntryStatements(connection)
+        try acceptSent(shownBy: batches, statements)
         for batch in batches.indices {
             for change in batches[batch].changes where try !isStale(change) {
                 switch change.content {
