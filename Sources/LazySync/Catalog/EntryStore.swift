@@ -136,6 +136,7 @@ struct EntryStore {
         var known = try statements.attachments(of: row)
         for attachment in payloads.attachments[payload.attachments] {
             let old = known.removeValue(forKey: attachment.id)
+            if old == nil { try forgetTrash(id, attachment.id) }
             let base =
                 here.isConfirmed || here.isLocal ? old : proved(old, attachment, of: id)
             let merged = MergedAttachment(attachment, over: base, in: text)
