@@ -94,15 +94,26 @@ extension SyncEngine {
         progress: (@Sendable (RestoreProgress) -> Void)? = nil
     ) async throws(SyncError) -> RestoreReport {
         try await working("trust") { () async throws(SyncError) in
-            let held = try await self.lockPulls()
-            // Only a server that can be asked, and with the account's key.
-            _ = try await self.accountKeys()
-            // Killed in between, the catalog still has its own, and the person decides again.
-            try await self.opened.dropVerifiedHead()
-            try await self.catalog.beginTrusting()
-            withExtendedLifetime(held) {}
+            try await self.beginTrusting()
             return try await self.restoreHere(thumbnails: true, progress: progress)
         }
+    }
+
+    private func beginTrusting() async throws(SyncError) {
+        // It goes with this function, before the restore wants it.
+        let held = try await lockPulls()
+        defer { withExtendedLifetime(held) {} }
+        // Only a server that can be asked, and with the account's key.
+        _ = try await accountKeys()
+        // Killed in between, the catalog still has its own, and the person decides again.
+        try await opened.dropVerifiedHead()
+        try reached("head dropped")
+        try await catalog.beginTrusting()
+        try reached("distrusted")
+    }
+
+    private func reached(_ point: String) throws(SyncError) {
+        try SyncError.mapping("trust") { try configuration.reached(point) }
     }
 
     /// Carries out the removals that are held because there are more than a person would expect.

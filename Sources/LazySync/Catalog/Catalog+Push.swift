@@ -57,6 +57,29 @@ extension Catalog {
         }
     }
 
+    /// The blobs that the unfinished push names and that the store does not have for certain.
+    func sentBlobs() async throws(SyncError) -> [SpooledBlob] {
+        try await read("look for an unfinished push") { connection in
+            let decoder = EntryDecoder()
+            var found: [SpooledBlob] = []
+            try connection.forEachSent { sent in
+                guard let payload = sent.payload else { return }
+                for ref in try ItemDraft(payload, using: decoder).addresses {
+                    if let blob = try connection.spooled(ref.recordName) { found.append(blob) }
+                }
+            }
+            return found
+        }
+    }
+
+    /// Gives up a push that has not arrived; what it says is to be sent anew.
+    func forgetPush() async throws(SyncError) {
+        try await write("give up a push") { connection in
+            try connection.prepare(.forgetSent).run()
+            try connection.setPushingHead(nil)
+        }
+    }
+
     /// Seals some of the changes that wait and the head that counts them, and keeps both.
     ///
     /// Entries that wait for something else are left out, and those that are too many for one push;

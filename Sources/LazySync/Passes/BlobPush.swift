@@ -25,6 +25,8 @@ struct BlobPush {
     /// Told of bytes that went out; fewer than before when some go out again.
     let progress: @Sendable (Int64) -> Void
     let changed: @Sendable (AttachmentKey) -> Void
+    /// Called at each point at which a test may want to end the process.
+    let reached: @Sendable (String) throws -> Void
 
     /// What came of some changes.
     struct Outcome: Sendable {
@@ -81,6 +83,7 @@ struct BlobPush {
             case .skipped: break
             }
         }
+        try reached("all uploaded")
         try await catalog.note(
             stored: jobs.filter { !$0.spooled.isStored && stored.contains($0.spooled.record) }
                 .map(\.spooled.record),
@@ -113,11 +116,7 @@ struct BlobPush {
     private func send(_ job: UploadJob, _ isFull: Locked<Bool>) async throws -> Result {
         let spooled = job.spooled
         if !spooled.isStored, isFull.withLock({ $0 }) || isTooEarly(spooled) { return .skipped }
-        let source = UploadSource(
-            path: Spool(places).path(spooled.pack), offset: UInt64(spooled.place),
-            length: UInt64(spooled.size))
-        var upload = BlobUpload(
-            record: spooled.record, source: source, remote: remote, policy: policy, clock: clock)
+        var upload = upload(of: spooled)
         upload.progress = { [progress] bytes in progress(Int64(bytes)) }
         do {
             if !spooled.isStored {
@@ -126,6 +125,7 @@ struct BlobPush {
                 changed(job.key)
                 defer { changed(job.key) }
                 try await upload.run()
+                try reached("uploaded")
             }
             switch try await upload.check() {
             case .stored: return .stored(job, wasSent: !spooled.isStored)
@@ -140,6 +140,41 @@ struct BlobPush {
             if failure.reason == .storeFull { isFull.withLock { $0 = true } }
             return .refused(refusal(of: job, failure))
         }
+    }
+
+    /// Whether the store still has every one of some blobs.
+    func areStored(_ blobs: [SpooledBlob]) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            var rest = blobs[...]
+            for _ in 0..<Self.width {
+                guard let blob = rest.popFirst() else { break }
+                group.addTask { try await isStored(blob) }
+            }
+            var areStored = true
+            while let isStored = try await group.next() {
+                areStored = areStored && isStored
+                guard areStored, let blob = rest.popFirst() else { continue }
+                group.addTask { try await self.isStored(blob) }
+            }
+            return areStored
+        }
+    }
+
+    @concurrent
+    private func isStored(_ blob: SpooledBlob) async throws -> Bool {
+        do {
+            return try await upload(of: blob).check() == .stored
+        } catch let failure as RemoteFailure where failure.code == Problem.exists {
+            return false
+        }
+    }
+
+    private func upload(of blob: SpooledBlob) -> BlobUpload {
+        let source = UploadSource(
+            path: Spool(places).path(blob.pack), offset: UInt64(blob.place),
+            length: UInt64(blob.size))
+        return BlobUpload(
+            record: blob.record, source: source, remote: remote, policy: policy, clock: clock)
     }
 
     private func isTooEarly(_ blob: SpooledBlob) -> Bool {

@@ -54,11 +54,9 @@ struct PushPass {
     private func send() async throws -> PushReport {
         try await hooks.pull()
         var report = PushReport()
-        if let push = try await catalog.preparedPush() {
-            if try await deliver(push) { report.items += push.entries.count }
-        }
-        let total = try await catalog.countWaiting()
         let sent = Locked<Int64>(0)
+        report.items += try await finishPrepared(sent)
+        let total = try await catalog.countWaiting()
         var last: Int64 = 0
         while true {
             let waiting = try await catalog.waiting(after: last, limit: batchEntries)
@@ -83,11 +81,7 @@ struct PushPass {
         var ready: [Int64] = []
         var rest = rows
         for _ in 0...Self.mostReseals {
-            let push = BlobPush(
-                catalog: catalog, places: places, remote: remote, policy: policy, clock: clock,
-                asksAgain: asksAgain, progress: { bytes in sent.withLock { $0 = max($0, bytes) } },
-                changed: hooks.changed)
-            let outcome = try await push.run(rest)
+            let outcome = try await blobPush(sent).run(rest)
             ready += outcome.ready
             report.blobs += outcome.blobs
             report.bytes += outcome.bytes
@@ -103,6 +97,13 @@ struct PushPass {
         return ready.sorted()
     }
 
+    private func blobPush(_ sent: Locked<Int64>) -> BlobPush {
+        BlobPush(
+            catalog: catalog, places: places, remote: remote, policy: policy, clock: clock,
+            asksAgain: asksAgain, progress: { bytes in sent.withLock { $0 = max($0, bytes) } },
+            changed: hooks.changed, reached: hooks.reached)
+    }
+
     /// Seals a blob again under a fresh name, since the store has let it go.
     private func reseal(_ job: UploadJob) async throws {
         let spool = Spool(places)
@@ -113,6 +114,7 @@ struct PushPass {
         let (ref, spooled) = try await Blocking.run { [random] in
             try Resealing(opener: tools.opener, random: random, spool: spool).run(job)
         }
+        try hooks.reached("sealed again")
         let key = job.key
         try await catalog.change("seal a blob again", with: tools, spooled: spooled) { store in
             try store.change(key.item) { before in
@@ -129,6 +131,7 @@ struct PushPass {
             }
             try store.connection.release(job.spooled.record)
         }
+        try hooks.reached("renamed")
     }
 
     // MARK: Entries
@@ -139,26 +142,46 @@ struct PushPass {
         var count = 0
         var rounds = 0
         while !rest.isEmpty {
-            let held = try await hooks.lock()
-            let (push, isReady) = try await prepare(Array(rest))
-            guard isReady else {
-                // A pull that was killed has left the catalog in between two heads.
-                withExtendedLifetime(held) {}
-                try await again(&rounds)
-                continue
-            }
-            guard let push else { return count }
-            try hooks.reached("prepared")
-            let isAccepted = try await deliver(push)
-            withExtendedLifetime(held) {}
-            if isAccepted {
+            switch try await sendOnce(Array(rest)) {
+            case .sent(let push):
                 count += push.entries.count
                 rest = rest.filter { $0 > push.last }
-            } else {
-                try await again(&rounds)
+            case .moved: try await again(&rounds)
+            case .nothing: return count
             }
         }
         return count
+    }
+
+    private enum Sent {
+        case sent(PreparedPush)
+        /// Somebody else was first, or a pull that was killed has left the catalog between two heads.
+        case moved
+        case nothing
+    }
+
+    /// One request, with pulls kept away; they may go on before the next.
+    private func sendOnce(_ rows: [Int64]) async throws -> Sent {
+        let held = try await hooks.lock()
+        defer { withExtendedLifetime(held) {} }
+        let (push, isReady) = try await prepare(rows)
+        guard isReady else { return .moved }
+        guard let push else { return .nothing }
+        try hooks.reached("prepared")
+        return try await deliver(push) ? .sent(push) : .moved
+    }
+
+    /// Sends the push whose answer has not come, as it was; how many entries went.
+    private func finishPrepared(_ sent: Locked<Int64>) async throws -> Int {
+        let held = try await hooks.lock()
+        defer { withExtendedLifetime(held) {} }
+        guard let push = try await catalog.preparedPush() else { return 0 }
+        // Its blobs were there when it was prepared; the store may have let some go since.
+        guard try await blobPush(sent).areStored(catalog.sentBlobs()) else {
+            try await catalog.forgetPush()
+            return 0
+        }
+        return try await deliver(push) ? push.entries.count : 0
     }
 
     private func prepare(_ rows: [Int64]) async throws -> (push: PreparedPush?, isReady: Bool) {
@@ -176,6 +199,7 @@ struct PushPass {
             try await catalog.confirmPush(push.head, account: account, keys: keys)
             try hooks.reached("confirmed")
             try await hooks.keep(push.head)
+            try hooks.reached("head kept")
             return true
         case .moved:
             // It stays noted: the pull that follows finds out whether it has arrived all the same.
