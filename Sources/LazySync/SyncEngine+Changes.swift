@@ -191,9 +191,11 @@ extension SyncEngine {
                 return (sealed, sealer.spooled)
             }
         }
+        try SyncError.mapping("add") { try configuration.reached("sealed") }
         try await catalog.change("add", with: tools, spooled: spooled) { store in
             try keep(sealed, &store)
         }
+        try SyncError.mapping("add") { try configuration.reached("rows kept") }
         try requireOpen("add")
         changed()
         return sealed
