@@ -63,6 +63,10 @@ let package = Package(
             dependencies: ["LazySync", "SyncPlatform", "MockServer", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
+            name: "SimulationTests",
+            dependencies: ["LazySync", "SyncPlatform", "MockServer", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
             name: "SyncCLITests",
             dependencies: ["SyncCLI", "LazySync", "MockServer", "TestSupport"],
             swiftSettings: strict),

@@ -35,7 +35,8 @@ public struct EngineConfiguration: Sendable {
     /// Makes the small picture of a photo that is added; nil if it is none, or cannot be read.
     var thumbnail: @Sendable (File) -> [UInt8]? = { ImageScaler().thumbnail(of: $0) }
     var environment: @Sendable (String) -> String? = System.environment
-    /// Called at each step at which a test may want to end the process.
+    /// Called at each step of a move of the catalog and of a push, and before and after each commit:
+    /// the points at which a test may want to end the process.
     var reached: @Sendable (String) throws -> Void = { _ in }
 
     /// Uses the given home, or the user's own places.

@@ -17,25 +17,30 @@ struct CatalogCheck {
     }
 
     private func check(_ location: SourceLocation) throws {
-        #expect(try catalog.integrityCheck() == [], sourceLocation: location)
-        #expect(try catalog.foreignKeyCheck() == [], sourceLocation: location)
-        try counts(location)
+        for problem in try problems() { Issue.record("\(problem)", sourceLocation: location) }
+    }
+
+    /// What does not hold; the caller sees to it that it is looked at in one transaction.
+    func problems() throws -> [String] {
+        var problems = try catalog.integrityCheck() + catalog.foreignKeyCheck()
+        problems += try counts()
         let (digest, count) = try recountDigest()
         let store = try EntryStore(catalog)
-        #expect(store.digest == digest, "the set digest", sourceLocation: location)
-        #expect(store.entries == count, "the number of entries", sourceLocation: location)
+        if store.digest != digest { problems.append("the set digest") }
+        if store.entries != count { problems.append("\(count) entries, not \(store.entries)") }
         let strays = try catalog.firstInt(
             """
             SELECT count(*) FROM blob WHERE NOT EXISTS (
                 SELECT 1 FROM attachment a
                 WHERE a.id = blob.attachment AND substr(a.cloud_blob_ref, 106) = blob.record)
             """)
-        #expect(strays == 0, "asked for through nothing", sourceLocation: location)
+        if strays != 0 { problems.append("\(strays) asked for through nothing") }
         // A catalog of a past version knows nothing of changes.
-        guard try catalog.userVersion() >= 3 else { return }
-        for (what, sql) in Self.wrongChanges {
-            #expect(try catalog.firstInt(sql) == 0, "\(what)", sourceLocation: location)
+        guard try catalog.userVersion() >= 3 else { return problems }
+        for (what, sql) in Self.wrongChanges where try catalog.firstInt(sql) != 0 {
+            problems.append(what)
         }
+        return problems
     }
 
     /// What no row may be, and SQL that counts those that are; it may walk.
@@ -96,13 +101,15 @@ struct CatalogCheck {
         ),
     ]
 
-    /// The counts that are kept are those that a recount gives.
-    private func counts(_ location: SourceLocation) throws {
+    /// The counts that are kept and are not those that a recount gives.
+    private func counts() throws -> [String] {
+        var wrong: [String] = []
         for name in Tally.Name.allCases {
             let kept = try catalog.tally(name)
             let counted = Int(try catalog.firstInt(Self.recount(name)))
-            #expect(kept == counted, "the count of \(name)", sourceLocation: location)
+            if kept != counted { wrong.append("the count of \(name): \(kept), not \(counted)") }
         }
+        return wrong
     }
 
     /// SQL that counts anew; it may walk.

@@ -19,6 +19,7 @@ final class TestAccount {
 
     let name: String
     let id: AccountID
+    let masterKey: SecretBytes
     let keys: AccountKeys
     let records: (passphrase: KeyRecord, recovery: KeyRecord)
     let random: SeededRandom
@@ -46,6 +47,7 @@ final class TestAccount {
         self.random = random
         id = AccountID(random: random)
         let masterKey = random.secret(32)
+        self.masterKey = masterKey
         keys = AccountKeys(masterKey: masterKey, epoch: 1)
         records = (
             KeyRecord(

@@ -185,7 +185,8 @@ struct Device: Sendable {
             // An import has the lock alone, so what is there is of one that was killed.
             try places.clearUpImport()
             let catalog = try Catalog.open(
-                places, create: account, isExclusive: false, migrator: migrator, tenancy: tenancy)
+                places, create: account, isExclusive: false, migrator: migrator, tenancy: tenancy,
+                reached: reached)
             return (catalog, tenancy)
         } catch is Migrator.NeedsExclusiveLock {
             return nil

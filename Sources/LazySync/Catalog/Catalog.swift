@@ -17,6 +17,8 @@ final class Catalog: Sendable {
     private let isReadOnly: Bool
     private let isClosed = Locked(false)
     private let tenancy: Tenancy?
+    /// Called before and after each commit, at which a test may want to end the process.
+    private let reached: @Sendable (String) throws -> Void
 
     /// Opens the catalog at its newest version.
     ///
@@ -25,14 +27,16 @@ final class Catalog: Sendable {
     /// - Throws: `Migrator.NeedsExclusiveLock`, else `SyncError`.
     static func open(
         _ places: AccountPlaces, create account: AccountID? = nil, isExclusive: Bool,
-        migrator: Migrator = Migrator(), tenancy: Tenancy? = nil
+        migrator: Migrator = Migrator(), tenancy: Tenancy? = nil,
+        reached: @escaping @Sendable (String) throws -> Void = { _ in }
     ) throws -> Catalog {
         let connection = try migrator.open(
             places.catalog, create: account != nil, isExclusive: isExclusive)
         if let account { try connection.makeAccount(account) }
         try connection.execute(tuning)
         return Catalog(
-            places, reader: connection, isReadOnly: migrator.isReadOnly, tenancy: tenancy)
+            places, reader: connection, isReadOnly: migrator.isReadOnly, tenancy: tenancy,
+            reached: reached)
     }
 
     /// Makes a catalog that lives in memory and goes with this; who reads waits for who writes.
@@ -48,9 +52,10 @@ final class Catalog: Sendable {
 
     private init(
         _ places: AccountPlaces, reader connection: sending Connection, isReadOnly: Bool,
-        tenancy: Tenancy?
+        tenancy: Tenancy?, reached: @escaping @Sendable (String) throws -> Void
     ) {
         self.isReadOnly = isReadOnly
+        self.reached = reached
         self.tenancy = tenancy
         path = places.catalog
         reader = Locked(Database(connection, label: "lazysync.reader"))
@@ -63,6 +68,7 @@ final class Catalog: Sendable {
     ) {
         isReadOnly = false
         self.tenancy = tenancy
+        reached = { _ in }
         path = nil
         let database = Database(connection, label: "lazysync.catalog")
         reader = Locked(database)
@@ -117,7 +123,12 @@ final class Catalog: Sendable {
                 defer {
                     if isDurable { try? connection.execute("PRAGMA synchronous = NORMAL") }
                 }
-                let result = try connection.transaction(.immediate) { try body(connection) }
+                let result = try connection.transaction(.immediate) {
+                    let result = try body(connection)
+                    try reached("commit: \(operation)")
+                    return result
+                }
+                try reached("committed: \(operation)")
                 if isLogLeft.withLock({ $0 }) { emptyLog(connection) }
                 return result
             }

@@ -1,0 +1,131 @@
+import SyncPlatform
+@testable import TestSupport
+
+@testable import LazySync
+@testable import MockServer
+
+/// The end: everybody has a connection, the store has room, and all sync until nothing changes.
+extension World {
+    /// In the first round each sends what it has, in the second each gets what the others sent; and
+    /// what was merged in the second may be sent in a third.
+    private static let mostRounds = 5
+
+    func end() async throws {
+        note("the end")
+        character = Character.calm
+        full = 0
+        for request in late { deliver(request) }
+        late = []
+        for device in devices { device.offline = 0 }
+        try await settle()
+        try look()
+        let view = try ServerView(served, account)
+        try require(view.problems.isEmpty, "at the server: \(view.problems)")
+        let shown = try await devices[0].shown
+        for device in devices {
+            let other = try await device.shown
+            try require(
+                other == shown,
+                "device \(device.number) shows something else:\n\(Self.difference(shown, other))")
+            try checkCatalog(device, view)
+            try await openAll(device, shown)
+        }
+        try checkWords(shown)
+        try checkStore(view)
+    }
+
+    private func settle() async throws {
+        var before: [[LazySync.EntryID: ItemFacts]] = []
+        for _ in 0..<Self.mostRounds {
+            var sent = 0
+            for device in devices {
+                guard let report = try await push(device) else {
+                    // A person was asked, and the next round goes on.
+                    sent += 1
+                    continue
+                }
+                sent += report.items
+                try require(report.refused.isEmpty, "refused: \(report.refused)")
+                try require(report.isComplete, "\(report.waiting) wait and were not sent")
+                if try await restore(device) == nil { sent += 1 }
+            }
+            var after: [[LazySync.EntryID: ItemFacts]] = []
+            for device in devices { after.append(try await device.shown) }
+            if sent == 0, after == before { return }
+            before = after
+        }
+        throw Failure("they do not come to an end")
+    }
+
+    private func checkCatalog(_ device: SimDevice, _ view: ServerView) throws {
+        let catalog = try device.catalog()
+        let problems = try catalog.transaction(.deferred) { () throws -> [String] in
+            let check = CatalogCheck(catalog)
+            var problems = try check.problems()
+            let (digest, count) = try check.recountDigest()
+            if digest != view.digest || count != view.count {
+                problems.append("\(count) entries that are not the server's \(view.count)")
+            }
+            if try catalog.cursor().verified != view.head { problems.append("another head") }
+            for table in ["outbox", "spool", "staged"] {
+                let rows = try catalog.firstInt("SELECT count(*) FROM \(table)")
+                if rows != 0 { problems.append("\(rows) rows in \(table)") }
+            }
+            if try catalog.pushingHead() != nil { problems.append("an unfinished push") }
+            return problems
+        }
+        try require(problems.isEmpty, "in the catalog of device \(device.number): \(problems)")
+        let packs = try device.packs
+        try require(packs.isEmpty, "in the spool of device \(device.number): \(packs)")
+    }
+
+    private func openAll(
+        _ device: SimDevice, _ shown: [LazySync.EntryID: ItemFacts]
+    ) async throws {
+        for (id, item) in shown.sorted(by: { $0.key < $1.key }) {
+            for file in item.files {
+                let key = AttachmentKey(item: id, id: file.id)
+                let opened: MaterializedFile
+                do throws(SyncError) {
+                    opened = try await device.engine.materialize(key)
+                } catch {
+                    throw Failure(
+                        "device \(device.number) cannot open '\(file.name)' of '\(item.title)': \(error)"
+                    )
+                }
+                try check(opened, file)
+            }
+        }
+        let report = try await device.engine.verify()
+        try require(report.isRight, "device \(device.number): \(report.problems)")
+    }
+
+    private func checkWords(_ shown: [LazySync.EntryID: ItemFacts]) throws {
+        var all: Set<Words.Word> = []
+        for item in shown.values {
+            all.formUnion(Words.shown(item))
+            try require(!item.title.contains("copy) ("), "a copy of a copy: '\(item.title)'")
+        }
+        let lost = words.due.subtracting(all)
+        try require(lost.isEmpty, "lost: \(lost.map(\.description).sorted())")
+        let strange = all.filter { !words.isKnown($0) }
+        try require(strange.isEmpty, "nobody's: \(strange.map(\.description).sorted())")
+    }
+
+    /// Without faults the store has nothing that is neither named nor in a trash.
+    private func checkStore(_ view: ServerView) throws {
+        guard Character(seed: seed).isTidy else { return }
+        var known = view.named
+        for device in devices { known.formUnion(try device.trashed) }
+        let orphans = served.read { $0.blobs.names() }.filter { !known.contains($0) }
+        try require(orphans.isEmpty, "\(orphans.count) blobs at the store that nobody names")
+    }
+
+    private static func difference(
+        _ one: [LazySync.EntryID: ItemFacts], _ other: [LazySync.EntryID: ItemFacts]
+    ) -> String {
+        Set(one.keys).union(other.keys).sorted().filter { one[$0] != other[$0] }.map { id in
+            "\(id): \(String(describing: one[id])) / \(String(describing: other[id]))"
+        }.joined(separator: "\n")
+    }
+}
