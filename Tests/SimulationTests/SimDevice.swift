@@ -99,12 +99,15 @@ final class SimDevice {
 
     /// The records that something in its trash names.
     var trashed: Set<String> {
-        get throws {
-            let rows = try catalog().prepare("SELECT record FROM trash_record")
-            var found: Set<String> = []
-            while try rows.step() { found.insert(String(decoding: rows.blob(0), as: UTF8.self)) }
-            return found
-        }
+        get throws { try strings("SELECT record FROM trash_record") }
+    }
+
+    /// One column of the catalog.
+    func strings(_ sql: String) throws -> Set<String> {
+        let rows = try catalog().prepare(sql)
+        var found: Set<String> = []
+        while try rows.step() { found.insert(String(decoding: rows.blob(0), as: UTF8.self)) }
+        return found
     }
 
     /// A record's sealed bytes, if they are in its spool.

@@ -67,16 +67,23 @@ extension World {
                 problems.append("\(count) entries that are not the server's \(view.count)")
             }
             if try catalog.cursor().verified != view.head { problems.append("another head") }
-            for table in ["outbox", "spool", "staged"] {
-                let rows = try catalog.firstInt("SELECT count(*) FROM \(table)")
-                if rows != 0 { problems.append("\(rows) rows in \(table)") }
+            // What was removed before it was sent has its bytes nowhere else.
+            let lists = [
+                "outbox", "staged",
+                "spool WHERE NOT EXISTS (SELECT 1 FROM trash_record t WHERE t.record = spool.record)",
+            ]
+            for list in lists {
+                let rows = try catalog.firstInt("SELECT count(*) FROM \(list)")
+                if rows != 0 { problems.append("\(rows) rows in \(list)") }
             }
             if try catalog.pushingHead() != nil { problems.append("an unfinished push") }
             return problems
         }
         try require(problems.isEmpty, "in the catalog of device \(device.number): \(problems)")
-        let packs = try device.packs
-        try require(packs.isEmpty, "in the spool of device \(device.number): \(packs)")
+        let named = try device.strings("SELECT DISTINCT pack FROM spool")
+        let packs = Set(try device.packs)
+        try require(
+            packs == named, "in the spool of device \(device.number): \(packs), not \(named)")
     }
 
     private func openAll(
