@@ -31,8 +31,8 @@ final class SimDevice {
         configuration.clock = clock
         configuration.random = SeededRandom(seed: seed &* 16 &+ UInt64(number))
         configuration.stallSeconds = 30
-        configuration.thumbnail = { path in
-            path.hasSuffix(".jpg") ? Array("thumbnail of \(path)".utf8) : nil
+        configuration.thumbnail = { file in
+            file.path.hasSuffix(".jpg") ? Array("thumbnail of \(file.path)".utf8) : nil
         }
         let killSwitch = KillSwitch(onDeath: onDeath)
         configuration.reached = { try killSwitch.reached($0) }
