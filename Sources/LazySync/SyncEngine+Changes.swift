@@ -10,13 +10,15 @@ extension SyncEngine {
     /// Adds each file as an item of its own, called as the file is.
     ///
     /// The bytes are sealed into a private spool before it returns, so what is pushed is what was
-    /// added, whatever becomes of the files. Files before one that cannot be added are added.
+    /// added, whatever becomes of the files. If one of them is no file, nothing is added; should one
+    /// fail later, those before it are added. `added` is told of each part as soon as it is durable.
     /// - Throws: `invalidInput` for what is no file; `unavailable(.keyMissing)`, `.diskFull`.
     public func add(
-        files: [String], progress: (@Sendable (AddProgress) -> Void)? = nil
+        files: [String], progress: (@Sendable (AddProgress) -> Void)? = nil,
+        added: (@Sendable (AddReport) -> Void)? = nil
     ) async throws(SyncError) -> AddReport {
         try await working("add") { () async throws(SyncError) in
-            try await self.addEach(files, progress)
+            try await self.addEach(files, progress, added)
         }
     }
 
@@ -108,8 +110,10 @@ extension SyncEngine {
     // MARK: Adding
 
     private func addEach(
-        _ files: [String], _ progress: (@Sendable (AddProgress) -> Void)?
+        _ files: [String], _ progress: (@Sendable (AddProgress) -> Void)?,
+        _ added: (@Sendable (AddReport) -> Void)?
     ) async throws(SyncError) -> AddReport {
+        try await check(files)
         let now = currentTime
         var report = AddReport()
         var rest = files[...]
@@ -138,10 +142,14 @@ extension SyncEngine {
             } keeping: { drafts, store in
                 for (id, draft) in drafts.0 { try store.change(id) { _ in draft } }
             }
+            var part = AddReport()
             for (id, draft) in sealed.0 {
-                report.items.append(id)
-                report.attachments += draft.attachments.map { AttachmentKey(item: id, id: $0.id) }
+                part.items.append(id)
+                part.attachments += draft.attachments.map { AttachmentKey(item: id, id: $0.id) }
             }
+            report.items += part.items
+            report.attachments += part.attachments
+            if !part.items.isEmpty { added?(part) }
             // Those before it are kept, and it is said which they are.
             if let failure = sealed.1 { throw failure }
             rest = rest.dropFirst(sealed.0.count)
@@ -149,10 +157,18 @@ extension SyncEngine {
         return report
     }
 
+    /// Looks at all files before the first is sealed: a mistyped name costs nothing.
+    private func check(_ files: [String]) async throws(SyncError) {
+        try await SyncError.mapping("add") {
+            try await Blocking.run { for file in files { try FileSealer.check(file) } }
+        }
+    }
+
     private func attach(
         _ files: [String], to item: EntryID, _ progress: (@Sendable (AddProgress) -> Void)?,
         _ edit: @escaping @Sendable (ItemDraft?) throws -> ItemDraft
     ) async throws(SyncError) -> AddReport {
+        try await check(files)
         let added = try await sealing { sealer in
             try files.enumerated().map { index, file in
                 let attachment = try sealer.seal(file, for: item)

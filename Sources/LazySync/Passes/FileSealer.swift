@@ -37,10 +37,7 @@ final class FileSealer {
     /// - Throws: `SyncError` (`invalidInput`) if it is no file that can be read, or changes all the
     ///   time; `FileError` for this device's own troubles.
     func seal(_ path: String, for entry: EntryID) throws -> ItemDraft.Attachment {
-        let name = Self.name(of: path)
-        guard EntryPayload.nameCounts.contains(name.utf8.count) else {
-            throw Self.refusal(path, "its name is too long")
-        }
+        let name = try Self.nameChecked(path)
         var attachment = ItemDraft.Attachment(
             id: AttachmentID(random: random), name: name, type: MediaType.of(name), size: 0,
             ref: .absent)
@@ -137,22 +134,57 @@ final class FileSealer {
 
     // MARK: The source
 
-    private static func open(_ path: String) throws -> File {
-        do throws(FileError) {
-            // Looked at before it is opened: a pipe would wait for its other end.
-            let facts = try FileSystem.facts(try FileSystem.realPath(path))
-            if facts?.kind == .regular {
-                let file = try File(chosenByUser: path)
-                if try file.facts().kind == .regular { return file }
+    /// Finds out, without reading it, what cannot be added at all.
+    ///
+    /// - Throws: as `seal`.
+    static func check(_ path: String) throws {
+        _ = try nameChecked(path)
+        try reading(path) { () throws(FileError) in
+            // Looked at and not opened: a pipe would wait for its other end.
+            switch try FileSystem.facts(try FileSystem.realPath(path))?.kind {
+            case .regular?: nil
+            case .directory?: "it is a folder"
+            default: "it is no file"
             }
+        }
+    }
+
+    private static func open(_ path: String) throws -> File {
+        try check(path)
+        var opened: File?
+        try reading(path) { () throws(FileError) in
+            let file = try File(chosenByUser: path)
+            guard try file.facts().kind == .regular else { return "it is no file" }
+            opened = file
+            return nil
+        }
+        guard let opened else { throw refusal(path, "it is no file") }
+        return opened
+    }
+
+    /// Runs `body`, which answers what is wrong with a path.
+    private static func reading(
+        _ path: String, _ body: () throws(FileError) -> String?
+    ) throws {
+        let complaint: String?
+        do throws(FileError) {
+            complaint = try body()
         } catch {
             switch error.code {
-            case .notFound: throw refusal(path, "there is no such file")
-            case .permission: throw refusal(path, "it may not be read")
+            case .notFound: complaint = "there is no such file"
+            case .permission: complaint = "it may not be read"
             default: throw error
             }
         }
-        throw refusal(path, "it is no file")
+        if let complaint { throw refusal(path, complaint) }
+    }
+
+    private static func nameChecked(_ path: String) throws -> String {
+        let name = name(of: path)
+        guard EntryPayload.nameCounts.contains(name.utf8.count) else {
+            throw refusal(path, "its name is too long")
+        }
+        return name
     }
 
     private static func isSame(_ before: FileFacts, _ after: FileFacts) -> Bool {

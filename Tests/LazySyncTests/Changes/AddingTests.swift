@@ -69,4 +69,44 @@ import Testing
             try beside.check()
         }
     }
+
+    @Test func `with one that is no file nothing is added, and it is said which`() async throws {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            let engine = try await home.login()
+            let good = try home.file("good", TestHome.bytes(9))
+            for (wrong, why) in [(good + "x", "no such file"), (home.folder.path, "a folder")] {
+                let error = await #expect(throws: SyncError.self) {
+                    try await engine.add(files: [good, wrong])
+                }
+                #expect(error?.code == .invalidInput)
+                #expect(error?.detail.contains("'\(wrong)'") == true)
+                #expect(error?.detail.contains(why) == true)
+                await #expect(throws: SyncError.self) {
+                    try await engine.add(title: "both", files: [good, wrong])
+                }
+            }
+            #expect(try await engine.items().isEmpty && home.packs.isEmpty)
+        }
+    }
+
+    @Test func `each part that is durable is told of, also before one that fails`() async throws {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            let engine = try await home.login()
+            let files = try ["one", "two", "three"].map { try home.file($0, TestHome.bytes(9)) }
+            let told = Locked(AddReport())
+            let error = await #expect(throws: SyncError.self) {
+                try await engine.add(files: files) { progress in
+                    // The last one goes away when all were looked at.
+                    if progress.done == 2 { try? FileManager.default.removeItem(atPath: files[2]) }
+                } added: { part in
+                    told.withLock { $0.items += part.items }
+                }
+            }
+            #expect(error?.code == .invalidInput)
+            let listed = Set(try await engine.items().map(\.id))
+            #expect(listed.count == 2 && listed == Set(told.withLock { $0.items }))
+        }
+    }
 }
