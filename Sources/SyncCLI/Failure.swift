@@ -141,12 +141,14 @@ extension SyncError.Code {
         case .mismatch:
             (
                 "mismatch", .mismatch,
-                "wait and restore again, or log out and in; what is here stays readable"
+                "nothing here was deleted, and nothing is sent; if you know why, and take the server's "
+                    + "account as it is: sync trust"
             )
         case .tooManyDeletions:
             (
                 "tooManyDeletions", .mismatch,
-                "nothing was deleted; wait and restore again, or log out and in"
+                "nothing was deleted; 'sync trust --deletions' carries them out, 'sync trust --keep' "
+                    + "keeps the items"
             )
         case .unsentChanges:
             (

@@ -73,20 +73,22 @@ extension Output {
 extension Output {
     /// A list of attachments.
     ///
-    /// With `pins`, those that are pinned say so at the end of their lines.
+    /// What has still to be sent says so at the end of its line; with `pins`, what is pinned too.
     func lines(_ attachments: [Attachment], pins: Bool = false) -> [String] {
         guard !json else { return attachments.map(\.json.text) }
         let pins = pins && attachments.contains(where: \.isPinned)
+        let uploads = attachments.contains { $0.upload != nil }
         let columns: [Table.Column] =
             [
                 .init(), .init(), .init(alignment: .right), .init(isFlexible: true),
                 .init(isFlexible: true), .init(isFlexible: true),
-            ] + (pins ? [.init()] : [])
+            ] + (uploads ? [.init()] : []) + (pins ? [.init()] : [])
         let rows = attachments.map { attachment in
             [
                 id(attachment.key.id), attachment.state.text, size(attachment.size),
                 attachment.type.visible, attachment.name.visible, attachment.itemTitle.visible,
-            ] + (pins ? [attachment.isPinned ? "pinned" : ""] : [])
+            ] + (uploads ? [attachment.upload?.text ?? ""] : [])
+                + (pins ? [attachment.isPinned ? "pinned" : ""] : [])
         }
         return table(columns, rows)
     }
@@ -106,8 +108,17 @@ extension Attachment {
             "reason": state.reason.map { .string($0.rawValue) },
             "thumb": .string(orNull: thumbnail?.name),
             "pinned": .bool(isPinned),
-            "upload": .null,
+            "upload": .string(orNull: upload?.name),
+            "uploadReason": upload?.reason.map { .string($0.rawValue) },
         ]
+    }
+}
+
+extension UploadState {
+    /// The state in a line of text: `waiting`, `refused(storeFull)`.
+    var text: String {
+        guard let reason else { return name }
+        return "\(name)(\(reason.rawValue))"
     }
 }
 

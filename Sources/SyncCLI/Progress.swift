@@ -42,6 +42,28 @@ struct ProgressFeed: Sendable {
         }
     }
 
+    /// For files that are added.
+    var ofAdd: (@Sendable (AddProgress) -> Void)? {
+        guard let send else { return nil }
+        return { progress in
+            send(
+                .init(
+                    label: "adding", unit: .entries, done: Int64(progress.done),
+                    total: Int64(progress.total), bytes: 0))
+        }
+    }
+
+    /// For a push.
+    var ofPush: (@Sendable (PushProgress) -> Void)? {
+        guard let send else { return nil }
+        return { progress in
+            send(
+                .init(
+                    label: "sending", unit: .entries, done: Int64(progress.items),
+                    total: Int64(progress.totalItems), bytes: progress.bytes))
+        }
+    }
+
     /// For a check of everything.
     var ofVerify: (@Sendable (VerifyProgress) -> Void)? {
         guard let send else { return nil }

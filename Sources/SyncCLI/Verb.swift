@@ -28,6 +28,7 @@ struct Verb: Sendable {
 
         static func one(_ name: String) -> Operands { Operands(name: name, count: 1...1) }
         static func optional(_ name: String) -> Operands { Operands(name: name, count: 0...1) }
+        static func any(_ name: String) -> Operands { Operands(name: name, count: 0...Int.max) }
         static func some(_ name: String) -> Operands { Operands(name: name, count: 1...Int.max) }
     }
 

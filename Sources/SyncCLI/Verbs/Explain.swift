@@ -8,7 +8,7 @@ extension Verb {
             usage: sync explain ID
 
             Prints the attachment's address, its state with the reason and the evidence for it, the
-            attempts, and the file.
+            attempts, and the file; of one that was added here, also how far it is on its way out.
 
             examples
               sync explain 4f2a9c01
@@ -52,6 +52,8 @@ extension Explanation {
             "size": .integer(attachment.size),
             "pinned": .bool(attachment.isPinned),
             "thumb": .string(orNull: attachment.thumbnail?.name),
+            "upload": .string(orNull: attachment.upload?.name),
+            "uploadReason": attachment.upload?.reason.map { .string($0.rawValue) },
             "help": .string(orNull: hint),
         ]
     }
@@ -67,6 +69,7 @@ extension Explanation {
             "help": hint,
             "pinned": attachment.isPinned ? "yes" : nil,
             "thumbnail": attachment.thumbnail?.text,
+            "upload": attachment.upload?.text,
             "address": recordName ?? "none",
             "status": evidence.status.map { "\($0)" },
             "code": evidence.code,

@@ -14,8 +14,9 @@ extension Verb {
         usage: """
             usage: sync list [--state S] [--type T] [--limit N] [--after ID]
 
-            Lists attachments, newest first: id, state, size, type, name, item. On a terminal the
-            columns are aligned and cut to fit; otherwise they are whole, between tabs.
+            Lists attachments, newest first: id, state, size, type, name, item; for what has still to
+            be sent also waiting, sending or refused, with the reason. On a terminal the columns are
+            aligned and cut to fit; otherwise they are whole, between tabs.
 
             options
               --state S           only those that are remote, pending, here or unavailable

@@ -1,7 +1,7 @@
 import LazySync
 
 extension Option {
-    fileprivate static let noThumbnails = flag("no-thumbnails")
+    static let noThumbnails = flag("no-thumbnails")
 }
 
 extension Verb {
@@ -34,11 +34,7 @@ extension Verb {
             try await engine.restore(thumbnails: thumbnails, progress: feed.ofRestore)
         }
         context.console.print(report.json, text: context.console.output.facts(report.facts))
-        guard report.isComplete else {
-            throw Failure(
-                partial: "restored, but not all of it: \(report.missing.joined(separator: ", "))",
-                hint: "'sync list --state unavailable' shows the attachments; restore again later")
-        }
+        if let failure = report.failure { throw failure }
         return .done
     }
 }
@@ -61,7 +57,7 @@ extension RestoreReport {
         ]
     }
 
-    fileprivate var facts: KeyValuePairs<String, String?> {
+    var facts: KeyValuePairs<String, String?> {
         [
             "items": "\(items)",
             "attachments": "\(attachments)",
@@ -74,8 +70,16 @@ extension RestoreReport {
         ]
     }
 
+    /// That something is missing, and what; nil if nothing is.
+    var failure: Failure? {
+        guard !isComplete else { return nil }
+        return Failure(
+            partial: "restored, but not all of it: \(missing.joined(separator: ", "))",
+            hint: "'sync list --state unavailable' shows the attachments; restore again later")
+    }
+
     /// What is missing, in words.
-    fileprivate var missing: [String] {
+    private var missing: [String] {
         var parts: [String] = []
         if addressesMissing > 0 { parts.append("addresses missing: \(addressesMissing)") }
         if thumbnailsFailed > 0 { parts.append("thumbnails failed: \(thumbnailsFailed)") }

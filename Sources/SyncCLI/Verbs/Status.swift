@@ -8,13 +8,14 @@ extension Verb {
             usage: sync status
 
             Shows the account, the server, the last head and whether it was verified, the session,
-            whose catalog is open and where it is, attachments by state, what the cache takes, and
-            flags for what needs a person's attention. Nothing is sent.
+            whose catalog is open and where it is, attachments by state, what the cache takes, how
+            many items wait to be sent, and flags for what needs a person's attention. Nothing is
+            sent.
 
             flags
-              headMismatch        the server's answers do not add up
+              headMismatch        the server's answers do not add up: decide with 'sync trust'
               imported            a file brought the catalog: 'sync restore' checks it
-              heldDeletions       the head removes more than one would expect
+              heldDeletions       the head removes more than one would expect: decide with 'sync trust'
               containerMissing    SYNC_CONTAINER names a folder that is not there
               twoPlaces           both places have a catalog: decide with 'sync adopt'
               moveFailed          the catalog could not move to the container; it is where it was
