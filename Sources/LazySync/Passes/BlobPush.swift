@@ -22,7 +22,7 @@ struct BlobPush {
     let clock: any WaitingClock
     /// Whether what was refused is asked for again before its time.
     let asksAgain: Bool
-    /// Told of bytes that went out; fewer than before when some go out again.
+    /// Told of bytes that went out since it was last; less than none when some go out again.
     let progress: @Sendable (Int64) -> Void
     let changed: @Sendable (AttachmentKey) -> Void
     /// Called at each point at which a test may want to end the process.
@@ -117,7 +117,14 @@ struct BlobPush {
         let spooled = job.spooled
         if !spooled.isStored, isFull.withLock({ $0 }) || isTooEarly(spooled) { return .skipped }
         var upload = upload(of: spooled)
-        upload.progress = { [progress] bytes in progress(Int64(bytes)) }
+        let last = Locked<Int64>(0)
+        upload.progress = { [progress] bytes in
+            let new = last.withLock { last in
+                defer { last = Int64(bytes) }
+                return Int64(bytes) - last
+            }
+            progress(new)
+        }
         do {
             if !spooled.isStored {
                 let held = try TransferLocks.uploads(places).tryLock(spooled.record)

@@ -55,13 +55,13 @@ struct PushPass {
         try await hooks.pull()
         var report = PushReport()
         let sent = Locked<Int64>(0)
-        report.items += try await finishPrepared(sent)
+        report.items += try await finishPrepared()
         let total = try await catalog.countWaiting()
         var last: Int64 = 0
         while true {
             let waiting = try await catalog.waiting(after: last, limit: batchEntries)
             guard let end = waiting.last?.row else { break }
-            let ready = try await sendBlobs(waiting.map(\.row), &report, sent)
+            let ready = try await sendBlobs(waiting.map(\.row), &report, sent, total)
             report.items += try await sendEntries(ready)
             last = end
             progress(
@@ -76,12 +76,20 @@ struct PushPass {
     // MARK: Blobs
 
     private func sendBlobs(
-        _ rows: [Int64], _ report: inout PushReport, _ sent: Locked<Int64>
+        _ rows: [Int64], _ report: inout PushReport, _ sent: Locked<Int64>, _ total: Int
     ) async throws -> [Int64] {
+        let items = report.items
+        let push = blobPush { [progress] bytes in
+            let all = sent.withLock { sum in
+                sum += bytes
+                return sum
+            }
+            progress(PushProgress(items: items, totalItems: total, bytes: all))
+        }
         var ready: [Int64] = []
         var rest = rows
         for _ in 0...Self.mostReseals {
-            let outcome = try await blobPush(sent).run(rest)
+            let outcome = try await push.run(rest)
             ready += outcome.ready
             report.blobs += outcome.blobs
             report.bytes += outcome.bytes
@@ -97,11 +105,10 @@ struct PushPass {
         return ready.sorted()
     }
 
-    private func blobPush(_ sent: Locked<Int64>) -> BlobPush {
+    private func blobPush(_ tell: @escaping @Sendable (Int64) -> Void = { _ in }) -> BlobPush {
         BlobPush(
             catalog: catalog, places: places, remote: remote, policy: policy, clock: clock,
-            asksAgain: asksAgain, progress: { bytes in sent.withLock { $0 = max($0, bytes) } },
-            changed: hooks.changed, reached: hooks.reached)
+            asksAgain: asksAgain, progress: tell, changed: hooks.changed, reached: hooks.reached)
     }
 
     /// Seals a blob again under a fresh name, since the store has let it go.
@@ -172,12 +179,12 @@ struct PushPass {
     }
 
     /// Sends the push whose answer has not come, as it was; how many entries went.
-    private func finishPrepared(_ sent: Locked<Int64>) async throws -> Int {
+    private func finishPrepared() async throws -> Int {
         let held = try await hooks.lock()
         defer { withExtendedLifetime(held) {} }
         guard let push = try await catalog.preparedPush() else { return 0 }
         // Its blobs were there when it was prepared; the store may have let some go since.
-        guard try await blobPush(sent).areStored(catalog.sentBlobs()) else {
+        guard try await blobPush().areStored(catalog.sentBlobs()) else {
             try await catalog.forgetPush()
             return 0
         }
