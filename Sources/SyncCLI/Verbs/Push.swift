@@ -22,7 +22,11 @@ extension Verb {
 
     private static func push(_ context: Context) async throws -> ExitCode {
         let engine = try await context.openEngine()
-        let report = try await context.push(engine)
+        let report = try await context.pushing {
+            try await context.console.withProgress { feed in
+                try await engine.push(progress: feed.ofPush)
+            }
+        }
         context.console.print(report.json, text: context.console.output.facts(report.facts))
         context.console.report(report.failures)
         return report.exit
@@ -30,12 +34,10 @@ extension Verb {
 }
 
 extension Context {
-    /// Pushes; what ends it says that the changes wait.
-    func push(_ engine: SyncEngine) async throws -> PushReport {
+    /// Does what pushes; an error that ends it says that the changes wait.
+    func pushing<Report>(_ work: () async throws -> Report) async throws -> Report {
         do {
-            return try await console.withProgress { feed in
-                try await engine.push(progress: feed.ofPush)
-            }
+            return try await work()
         } catch let error as SyncError {
             guard case .unavailable = error.code else { throw error }
             var failure = Failure(error, verbose: console.verbose)

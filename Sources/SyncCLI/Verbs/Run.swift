@@ -25,19 +25,25 @@ extension Verb {
     private static func run(_ context: Context) async throws -> ExitCode {
         let engine = try await context.openEngine()
         let thumbnails = !context.arguments.has(.noThumbnails)
-        let restored = try await context.console.withProgress { feed in
-            try await engine.restore(thumbnails: thumbnails, progress: feed.ofRestore)
+        let report = try await context.pushing {
+            try await context.console.withProgress { feed in
+                try await engine.run(
+                    thumbnails: thumbnails, restoring: feed.ofRestore, pushing: feed.ofPush)
+            }
         }
-        let pushed = try await context.push(engine)
         let output = context.console.output
         context.console.print(
-            ["restore": restored.json, "push": pushed.json],
-            text: output.facts(restored.facts) + output.facts(pushed.facts))
-        context.console.report(pushed.failures)
-        if let failure = restored.failure {
+            report.json, text: output.facts(report.restore.facts) + output.facts(report.push.facts))
+        context.console.report(report.push.failures)
+        if let failure = report.restore.failure {
             context.console.report(failure)
             return .partial
         }
-        return pushed.exit
+        return report.push.exit
     }
+}
+
+extension RunReport {
+    /// The object of `run` and `watch`.
+    var json: JSON { ["restore": restore.json, "push": push.json] }
 }
