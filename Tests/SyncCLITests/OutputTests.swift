@@ -93,7 +93,8 @@ private func attachment(
                 + #""attempts":2,"lastAttempt":null,"nextAttempt":null,"code":null,"chunk":null},"#
                 + #""path":null,"item":"9d41c7e0000000000000000000000001","title":"Jeju","#
                 + #""name":"photo.jpg","type":"image/jpeg","size":5242880,"pinned":false,"#
-                + #""thumb":"remote","help":"the server has a problem; try again later"}"#)
+                + #""thumb":"remote","upload":null,"help":"the server has a problem; try again later"}"#
+        )
     }
 
     @Test func `who was asked to wait is told until when`() throws {

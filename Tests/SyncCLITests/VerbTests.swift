@@ -12,7 +12,7 @@ import Testing
     @Test(arguments: [
         ([], "no verb was given"),
         (["nope"], "unknown verb 'nope'"),
-        (["push"], "unknown verb 'push'"),
+        (["pusch"], "unknown verb 'pusch'"),
         (["--json", "list"], "the verb comes first, before '--json'"),
     ])
     func `without a known verb the help is named`(words: [String], message: String) {

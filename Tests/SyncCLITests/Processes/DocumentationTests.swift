@@ -104,6 +104,20 @@ import Testing
         }
     }
 
+    @Test func `README: two homes and one server come to show the same`() async throws {
+        let server = try Server(serving: [])
+        try server.start()
+        defer { server.stop() }
+        let scratch = try Scratch()
+        let tools = URL(fileURLWithPath: Command.path).deletingLastPathComponent().path
+        let output = try await run(
+            "/bin/bash", ["-eu", "-o", "pipefail"], in: scratch.url,
+            input: try block("bash", in: "README.md"),
+            environment: ["server": "\(server.url)", "PATH": "\(tools):/usr/bin:/bin"])
+        #expect(output.contains("\ntitle     Trip to Jeju\n"), "\(output)")
+        #expect(output.hasSuffix("Bring the tent and the map\n\n"), "\(output)")
+    }
+
     @Test func `help: the exit codes are those that the verbs give`() async throws {
         let help = try await Command(["--help"]).result()
         #expect(help.exit == 0)

@@ -90,6 +90,12 @@ import Testing
         let row = try #require(table["anerror"])
         #expect(Set(error.keys) == row.always.union(["id"]))
         #expect(row.maybe == ["id", "nextAttempt"])
+        let file = device.scratch["new.txt"]
+        try Data("new".utf8).write(to: file)
+        for words in [
+            ["add", file.path], ["list"], ["edit", item, "--title", "x"], ["push"],
+            ["remove", item], ["trash"], ["untrash", item], ["run"], ["trust", "--keep"],
+        ] { try await check(words) }
         try await check(["logout"])
     }
 
