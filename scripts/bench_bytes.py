@@ -56,8 +56,8 @@ def seal_for_rclone(folder):
 class WebDAV(Nginx):
     """nginx that shows a folder over WebDAV, and what has rclone use it."""
 
-    def __init__(self, folder):
-        super().__init__(f"root {folder}; dav_methods PUT; dav_ext_methods PROPFIND OPTIONS;", modules=["ngx_http_dav_ext_module"])
+    def __init__(self, folder, more=""):
+        super().__init__(f"root {folder}; dav_methods PUT MKCOL; dav_ext_methods PROPFIND OPTIONS; {more}", modules=["ngx_http_dav_ext_module"])
 
     @property
     def environment(self):

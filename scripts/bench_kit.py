@@ -1,4 +1,5 @@
 """What the cases of scripts/bench have in common: runs that are measured, servers, and homes."""
+import importlib.util
 import json
 import os
 import pathlib
@@ -41,6 +42,14 @@ class Run:
             sys.exit(f"bench: {command} exited {process.returncode}: {process.stderr.decode()[-400:]}")
 
 
+class Runs:
+    """Runs that were one after another, counted as one."""
+
+    def __init__(self, *runs):
+        self.wall, self.cpu = sum(run.wall for run in runs), sum(run.cpu for run in runs)
+        self.memory = max(run.memory for run in runs)
+
+
 class Reckoned:
     """In the place of a run: a time that was reckoned instead of measured."""
 
@@ -67,6 +76,15 @@ def compare(what, ours, peer, runs, reach, note="", of="wall"):
     ratio = statistics.median(a / b for a, b in pairs)
     note = note() if callable(note) else note
     print(f"{what:44} {mine * 1e3:10.1f} {theirs * 1e3:10.1f} {ratio:7.2f} {reach:>7} {memory / 1e6:8.0f}  {note}", flush=True)
+
+
+def maker():
+    """scripts/bench-data.py as a module."""
+    spec = importlib.util.spec_from_file_location("bench_data", root / "scripts" / "bench-data.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["bench_data"] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 # What a run leaves is removed when its case is over: where files were just removed, a file system
