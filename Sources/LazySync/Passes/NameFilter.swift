@@ -18,7 +18,7 @@ struct NameFilter {
     }
 
     mutating func insert(_ name: Span<UInt8>) {
-        forEachPlace(of: name) { word, bit in
+        Self.forEachPlace(of: name, seed) { word, bit in
             bits[word] |= bit
             return true
         }
@@ -26,12 +26,16 @@ struct NameFilter {
 
     /// False: nothing names it.
     func mayContain(_ name: Span<UInt8>) -> Bool {
-        forEachPlace(of: name) { word, bit in bits[word] & bit != 0 }
+        Self.forEachPlace(of: name, seed) { word, bit in bits[word] & bit != 0 }
     }
 
     /// Goes over the bits of a name, as long as `body` says so; whether it went over all.
+    ///
+    /// It has no hold on the bits: whoever changes them would copy them all.
     @discardableResult
-    private func forEachPlace(of name: Span<UInt8>, _ body: (Int, UInt64) -> Bool) -> Bool {
+    private static func forEachPlace(
+        of name: Span<UInt8>, _ seed: UInt64, _ body: (Int, UInt64) -> Bool
+    ) -> Bool {
         // Names are chosen by clients: with a seed that nobody knows, none can be made to collide.
         var message: [UInt8] = []
         message.append(bigEndian: seed)
@@ -39,8 +43,8 @@ struct NameFilter {
         let hash = Hash.blake2b256(message.span)
         let first = hash.span.bigEndian(at: 0, as: UInt64.self)
         let second = hash.span.bigEndian(at: 8, as: UInt64.self) | 1
-        for probe in 0..<Self.probes {
-            let place = (first &+ probe &* second) % UInt64(Self.words * 64)
+        for probe in 0..<probes {
+            let place = (first &+ probe &* second) % UInt64(words * 64)
             guard body(Int(place / 64), 1 << (place % 64)) else { return false }
         }
         return true
