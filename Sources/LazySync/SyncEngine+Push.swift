@@ -68,8 +68,8 @@ extension SyncEngine {
                 return try await self.lockPulls()
             },
             keep: { [opened] head async throws(SyncError) in try await opened.keep(head) },
-            changed: { [weak self] key in
-                Task { await self?.tell(key) }
+            changed: { [weak self, broadcast] key in
+                if broadcast.isHeard { Task { await self?.tell(key) } }
             },
             reached: configuration.reached)
     }

@@ -32,6 +32,9 @@ final class Broadcast: Sendable {
         return stream
     }
 
+    /// Whether anybody listens: if not, a change need not be looked up.
+    var isHeard: Bool { state.withLock { !$0.listeners.isEmpty } }
+
     func send(_ change: StateChange) {
         let listeners = state.withLock { Array($0.listeners.values) }
         for listener in listeners { listener.yield(change) }
