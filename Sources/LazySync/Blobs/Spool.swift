@@ -57,6 +57,26 @@ struct Spool: Sendable {
     }
 }
 
+/// The files of the spool that are being read, each opened once for the blobs that lie in it.
+final class OpenPacks: Sendable {
+    private let spool: Spool
+    private let files = Locked<[String: File]>([:])
+    /// Blobs are sent in the order in which they lie: more are open at once only for a moment.
+    private static let most = 16
+
+    init(_ spool: Spool) { self.spool = spool }
+
+    func file(_ pack: String) throws(FileError) -> File {
+        if let file = files.withLock({ $0[pack] }) { return file }
+        let file = try File(spool.path(pack), for: .read)
+        files.withLock { files in
+            if files.count >= Self.most { files.removeAll() }
+            files[pack] = file
+        }
+        return file
+    }
+}
+
 /// One file of the spool while it is written.
 final class SpoolPack {
     let name: String
@@ -68,6 +88,10 @@ final class SpoolPack {
 
     /// How much is read and sealed at once.
     private static let piece = 16 * BlobGeometry.chunkSize
+    /// How much is written before the disk begins with it, while the next is being sealed.
+    private static let step: Int64 = 8 << 20
+    /// How far the disk has begun.
+    private var begun: Int64 = 0
 
     init(_ name: String, _ file: File) {
         self.name = name
@@ -89,11 +113,13 @@ final class SpoolPack {
         let start = length
         do {
             var sealer = BlobSealer(blob, geometry: geometry)
-            var offset: Int64 = 0
+            var offset: UInt64 = 0
             while true {
-                let bytes = try read(offset, Self.piece)
+                // At the end one byte is asked for: a source with more is another one by now.
+                let rest = min(geometry.length - min(offset, geometry.length), UInt64(Self.piece))
+                let bytes = try read(Int64(offset), max(Int(rest), 1))
                 if bytes.isEmpty { break }
-                offset += Int64(bytes.count)
+                offset += UInt64(bytes.count)
                 sealed.removeAll(keepingCapacity: true)
                 try sealer.append(bytes.span, to: &sealed)
                 try write()
@@ -104,6 +130,7 @@ final class SpoolPack {
             return start
         } catch {
             length = start
+            begun = min(begun, start)
             try file.truncate(to: start)
             throw error
         }
@@ -113,6 +140,10 @@ final class SpoolPack {
         let bytes = sealed
         try file.write(bytes.span, at: length)
         length += Int64(sealed.count)
+        if length >= begun + Self.step {
+            file.beginWriting(from: begun, count: length - begun)
+            begun = length
+        }
     }
 
     /// Returns when bytes and name are on the disk; the file stays from here on.

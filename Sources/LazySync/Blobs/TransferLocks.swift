@@ -25,6 +25,22 @@ struct TransferLocks: Sendable {
         try lock.tryLock(.exclusive, Self.range(record))
     }
 
+    /// Opens the locks for many records, which are taken and let go one by one.
+    func many() throws(FileError) -> Many { Many(ranges: try lock.ranges()) }
+
+    /// The locks of many records, over one open file.
+    struct Many: Sendable {
+        fileprivate let ranges: FileLock.Ranges
+
+        /// Takes a record's lock, if nobody has it.
+        func take(_ record: String) throws(FileError) {
+            _ = try ranges.take(TransferLocks.range(record))
+        }
+
+        /// Lets a record's lock go.
+        func letGo(_ record: String) { ranges.letGo(TransferLocks.range(record)) }
+    }
+
     /// Takes the lock of a record of which only the hash is known.
     func tryLock(hash: UInt64) throws(FileError) -> FileLock.Token? {
         try lock.tryLock(.exclusive, Self.range(hash: hash))

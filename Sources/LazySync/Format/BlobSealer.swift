@@ -9,6 +9,9 @@ struct BlobSealer {
     private let geometry: BlobGeometry
     private var chunk = 0
     private var pending: [UInt8] = []
+    /// What makes room for a chunk, which is then sealed in its place.
+    private static let zeros = [UInt8](
+        repeating: 0, count: BlobGeometry.chunkSize + BlobGeometry.tagSize)
 
     /// Begins a blob of exactly `geometry.length` bytes.
     init(_ blob: SealedBlob, geometry: BlobGeometry) {
@@ -54,8 +57,9 @@ struct BlobSealer {
     private mutating func seal(_ plaintext: Span<UInt8>, to out: inout [UInt8]) {
         if chunk == 0 { out.append(copying: blob.header.span) }
         let start = out.count
-        // An array is added at once; a repeated element one by one, unless the optimizer helps.
-        out += [UInt8](repeating: 0, count: plaintext.count + BlobGeometry.tagSize)
+        let sealedCount = plaintext.count + BlobGeometry.tagSize
+        let zeros = Self.zeros
+        out.append(copying: zeros.span.extracting(0..<sealedCount))
         var whole = out.mutableSpan
         var sealed = whole._mutatingExtracting(start...)
         blob.seal(chunk: chunk, of: geometry, plaintext, into: &sealed)

@@ -53,6 +53,14 @@ struct BlobPush {
     /// When a store that had no room is asked again, in seconds.
     private static let fullSeconds: Int64 = 900
 
+    /// What all uploads of a run have in common.
+    private struct Shared: Sendable {
+        let locks: TransferLocks.Many
+        let packs: OpenPacks
+        /// Whether the store has said that it has no room.
+        let isFull = Locked(false)
+    }
+
     private enum Result: Sendable {
         case stored(UploadJob, wasSent: Bool)
         case swept(UploadJob)
@@ -64,9 +72,10 @@ struct BlobPush {
         let jobs = try await catalog.uploadJobs(of: rows)
         let small = jobs.filter { UInt64($0.spooled.size) <= BlobUpload.putLimit }
         let large = jobs.filter { UInt64($0.spooled.size) > BlobUpload.putLimit }
-        let isFull = Locked(false)
-        async let fromSmall = send(small, width: Self.width, isFull)
-        async let fromLarge = send(large, width: Self.largeWidth, isFull)
+        let shared = Shared(
+            locks: try TransferLocks.uploads(places).many(), packs: OpenPacks(Spool(places)))
+        async let fromSmall = send(small, width: Self.width, shared)
+        async let fromLarge = send(large, width: Self.largeWidth, shared)
         let results = try await fromSmall + fromLarge
         var outcome = Outcome()
         var stored: Set<String> = []
@@ -94,7 +103,7 @@ struct BlobPush {
     }
 
     private func send(
-        _ jobs: [UploadJob], width: Int, _ isFull: Locked<Bool>
+        _ jobs: [UploadJob], width: Int, _ shared: Shared
     ) async throws -> [Result] {
         try await withThrowingTaskGroup(of: Result.self) { group in
             var rest = jobs[...]
@@ -102,20 +111,22 @@ struct BlobPush {
             results.reserveCapacity(jobs.count)
             for _ in 0..<width {
                 guard let job = rest.popFirst() else { break }
-                group.addTask { try await send(job, isFull) }
+                group.addTask { try await send(job, shared) }
             }
             while let result = try await group.next() {
                 results.append(result)
-                if let job = rest.popFirst() { group.addTask { try await send(job, isFull) } }
+                if let job = rest.popFirst() { group.addTask { try await send(job, shared) } }
             }
             return results
         }
     }
 
     @concurrent
-    private func send(_ job: UploadJob, _ isFull: Locked<Bool>) async throws -> Result {
+    private func send(_ job: UploadJob, _ shared: Shared) async throws -> Result {
         let spooled = job.spooled
-        if !spooled.isStored, isFull.withLock({ $0 }) || isTooEarly(spooled) { return .skipped }
+        if !spooled.isStored, shared.isFull.withLock({ $0 }) || isTooEarly(spooled) {
+            return .skipped
+        }
         var upload = upload(of: spooled)
         let last = Locked<Int64>(0)
         upload.progress = { [progress] bytes in
@@ -127,11 +138,13 @@ struct BlobPush {
         }
         do {
             if !spooled.isStored {
-                let held = try TransferLocks.uploads(places).tryLock(spooled.record)
-                defer { withExtendedLifetime(held) {} }
+                try shared.locks.take(spooled.record)
                 changed(job.key)
-                defer { changed(job.key) }
-                try await upload.run()
+                defer {
+                    shared.locks.letGo(spooled.record)
+                    changed(job.key)
+                }
+                try await upload.run(shared.packs.file(spooled.pack))
                 try reached("uploaded")
             }
             switch try await upload.check() {
@@ -144,7 +157,7 @@ struct BlobPush {
             if failure.isCancelled || failure.reason.isShared && !failure.isBrokenTransfer {
                 throw failure
             }
-            if failure.reason == .storeFull { isFull.withLock { $0 = true } }
+            if failure.reason == .storeFull { shared.isFull.withLock { $0 = true } }
             return .refused(refusal(of: job, failure))
         }
     }

@@ -59,13 +59,14 @@ struct BlobUpload {
         self.clock = clock
     }
 
-    /// Runs to the end.
+    /// Runs to the end; `opened` is the source's file, if somebody has it open.
     ///
     /// - Throws: `RemoteFailure` when it gives up: for good `tooLarge`, `storeFull`, `notFound` if
     ///   the name is that of a deleted blob, and `serverError` with the code `exists` if it is that
     ///   of another one. `FileError` or `SyncError` (`storage`) for this device's own troubles.
-    mutating func run() async throws {
-        let file = try opened()
+    mutating func run(_ opened: File? = nil) async throws {
+        let file = try opened ?? File(source.path, for: .read)
+        try check(file)
         while true {
             let before = confirmed
             var failure: RemoteFailure?
@@ -109,13 +110,11 @@ struct BlobUpload {
         }
     }
 
-    private func opened() throws -> File {
-        let file = try File(source.path, for: .read)
+    private func check(_ file: File) throws {
         let (end, isOver) = source.offset.addingReportingOverflow(source.length)
         guard !isOver, UInt64(max(try file.facts().size, 0)) >= end else {
             throw SyncError(.storage, "send a blob", "what was to be sent is not whole")
         }
-        return file
     }
 
     private func pause(_ attempts: Attempts, after failure: RemoteFailure) async throws {

@@ -89,6 +89,20 @@ package final class File: Sendable {
         try posix("sync", path) { fsync(descriptor) }
     }
 
+    /// Has the system begin to write a part to the disk, so that a later `sync` waits for less.
+    ///
+    /// Nothing is promised: a system that cannot leaves it all to `sync`.
+    package func beginWriting(from offset: Int64, count: Int64) {
+        // The headers hide both from Swift.
+        let write: UInt32 = 2
+        _ = Self.syncRange?(descriptor, off_t(offset), off_t(count), write)
+    }
+
+    private typealias SyncRange = @convention(c) (Int32, off_t, off_t, UInt32) -> Int32
+    private static let syncRange = dlsym(nil, "sync_file_range").map {
+        unsafeBitCast($0, to: SyncRange.self)
+    }
+
     /// Sets the permission bits.
     package func setMode(_ mode: UInt32) throws(FileError) {
         try posix("chmod", path) { fchmod(descriptor, mode) }

@@ -27,6 +27,35 @@ package struct FileLock: Sendable {
         }
     }
 
+    /// Ranges of the file that are taken and let go one by one, over one open file.
+    ///
+    /// All are let go with the last reference. They exclude everybody but each other: who takes them
+    /// sees to it that no two are the same.
+    package final class Ranges: Sendable {
+        private let file: File
+        init(_ file: File) { self.file = file }
+
+        deinit { letGo(FileLock.whole) }
+
+        /// Takes a range if nobody else is in the way; whether it did.
+        package func take(_ range: Range<Int64>) throws(FileError) -> Bool {
+            var request = FileLock.request(F_WRLCK, range)
+            do throws(FileError) {
+                try posix("lock", file.path) { fcntl(file.descriptor, OFD.set, &request) }
+                return true
+            } catch {
+                if error.code == .locked { return false }
+                throw error
+            }
+        }
+
+        /// Lets a range go, whether it was taken or not.
+        package func letGo(_ range: Range<Int64>) {
+            var request = FileLock.request(F_UNLCK, range)
+            _ = fcntl(file.descriptor, OFD.set, &request)
+        }
+    }
+
     /// All bytes that a file can have.
     package static let whole: Range<Int64> = 0..<Int64.max
 
@@ -36,6 +65,11 @@ package struct FileLock: Sendable {
     /// Names the lock's file, in a folder of ours; it is made when it is first needed.
     package init(path: String) {
         self.path = path
+    }
+
+    /// Opens the file for many ranges; none of them is taken yet.
+    package func ranges() throws(FileError) -> Ranges {
+        Ranges(try open(for: .exclusive))
     }
 
     /// Takes the lock if nobody is in the way; `nil` if somebody is.
