@@ -124,10 +124,9 @@ struct BlobPush {
     @concurrent
     private func send(_ job: UploadJob, _ shared: Shared) async throws -> Result {
         let spooled = job.spooled
-        if !spooled.isStored, shared.isFull.withLock({ $0 }) || isTooEarly(spooled) {
-            return .skipped
-        }
-        var upload = upload(of: spooled)
+        let isFull = shared.isFull.withLock { $0 }
+        if !spooled.isStored, isFull || isTooEarly(spooled) { return .skipped }
+        var upload = self.upload(of: spooled)
         let last = Locked<Int64>(0)
         upload.progress = { [progress] bytes in
             let new = last.withLock { last in
