@@ -13,9 +13,10 @@ extension Verb {
             usage: sync verify [--sample P] [--repair]
 
             Checks the catalog, every file in the cache, what waits to be sent, the trash, and the
-            last verified head against each other; nothing is sent. A file that was touched since it was proved is read and proved
-            again, the others are only looked at. Exits with 5 if something is wrong; the summary
-            says what, and what was done. If all that was found was repaired, it exits with 0.
+            last verified head against each other; nothing is sent. A file that was touched since it was
+            proved is read and proved again, the others are only looked at. Exits with 5 if something is
+            wrong; the summary says what, and what was done. If all that was found was repaired, it
+            exits with 0.
 
             options
               --sample P          also prove every byte of P percent of the files, chosen by chance;
