@@ -22,7 +22,7 @@ import Testing
             var made = EngineConfiguration(home: folder.path + "/" + name)
             made.clock = TestClock()
             made.random = SeededRandom(seed: seed)
-            made.thumbnail = { $0.hasSuffix(".jpg") ? Array("a small picture".utf8) : nil }
+            made.thumbnail = { $0.path.hasSuffix(".jpg") ? Array("a small picture".utf8) : nil }
             return made
         }
         let request = LoginRequest(

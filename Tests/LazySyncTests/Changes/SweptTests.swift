@@ -26,7 +26,7 @@ import Testing
         try await withHome(account) { home in
             home.addsFiles = true
             let picture = TestHome.bytes(2_000, seed: 3)
-            home.configuration.thumbnail = { $0.hasSuffix(".jpg") ? picture : nil }
+            home.configuration.thumbnail = { $0.path.hasSuffix(".jpg") ? picture : nil }
             let engine = try await home.login()
             var bytes: [AttachmentKey: [UInt8]] = [:]
             // All in one file of the spool; the photo is not its first.
