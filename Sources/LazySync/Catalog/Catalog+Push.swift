@@ -75,8 +75,7 @@ extension Catalog {
     /// Gives up a push that has not arrived; what it says is to be sent anew.
     func forgetPush() async throws(SyncError) {
         try await write("give up a push") { connection in
-            try connection.prepare(.forgetSent).run()
-            try connection.setPushingHead(nil)
+            try connection.giveUpPush()
         }
     }
 
@@ -300,8 +299,25 @@ extension Connection {
             pushing.seq == (head?.seq ?? 0) + 1
             && pushing.previous == (head?.hash ?? [UInt8](repeating: 0, count: 32))
         if canBeSent { return }
+        try giveUpPush()
+    }
+
+    /// Forgets what a push said that has not arrived and will not be sent again.
+    func giveUpPush() throws {
         try prepare(.forgetSent).run()
         try setPushingHead(nil)
+        // What was added for it and removed meanwhile never was.
+        let gone = try prepare(.neverSent)
+        var last: Int64 = 0
+        while true {
+            gone.reset()
+            gone.bind(last, at: 1)
+            guard try gone.step() else { return }
+            last = gone.int(0)
+            gone.reset()
+            try run(.removeWaiting, row: last)
+            try run(.deleteEntry, row: last)
+        }
     }
 
     // MARK: Trusting
@@ -333,7 +349,7 @@ extension Catalog {
             try distrust.run()
             tally[.unconfirmed] += Int(connection.changes)
             try connection.prepare(.unstageAll).run()
-            try connection.prepare(.forgetSent).run()
+            try connection.giveUpPush()
             try connection.prepare(.forgetVerified).run()
             try tally.save(connection)
         }

@@ -59,6 +59,11 @@ enum ChangeQuery: String, CaseIterable {
             sent_leaf = NULL, sent_payload = NULL, sent = NULL
         WHERE sent_revision IS NOT NULL
         """
+    case neverSent = """
+        SELECT e.id FROM outbox o CROSS JOIN entry e ON e.id = o.entry
+        WHERE o.sent_revision IS NULL AND e.version = 0 AND e.kind = 1 AND o.entry > ?1
+        ORDER BY o.entry LIMIT 1
+        """
     case pushing = "SELECT pushing, trusting, swept_at FROM account WHERE one = 1"
     case setPushing = "UPDATE account SET pushing = ?1 WHERE one = 1"
     case setTrusting = "UPDATE account SET trusting = ?1 WHERE one = 1"

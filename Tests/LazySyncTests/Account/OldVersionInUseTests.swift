@@ -33,7 +33,10 @@ import Testing
             let rows = try await opening.value.attachments()
             #expect(rows.count == 8)
             #expect(
-                told.withLock { $0 } == [.copying, .changing(2, "the cache's limit"), .checking(2)])
+                told.withLock { $0 } == [
+                    .copying, .changing(2, "the cache's limit"), .checking(2),
+                    .changing(3, "changes made here"), .checking(3),
+                ])
         }
     }
 
