@@ -11,6 +11,14 @@ struct ServerView {
     let digest: SetDigest
     /// The records that entries name.
     let named: Set<String>
+    /// A record that an entry names and that is not there.
+    struct Missing {
+        let title: String
+        let file: LazySync.AttachmentID
+        let record: String
+    }
+
+    let missing: [Missing]
     /// What does not add up.
     let problems: [String]
 
@@ -31,15 +39,18 @@ struct ServerView {
         var digest = SetDigest()
         var named: Set<String> = []
         var problems: [String] = []
+        var missing: [Missing] = []
         for change in batch.changes {
             digest += change.leaf
             switch change.content {
             case .live(let payload, _):
                 let draft = ItemDraft(payload, in: batch.payloads)
-                for ref in draft.addresses where !stored.contains(ref.recordName) {
-                    problems.append(
-                        "entry \(change.facts.id) '\(draft.title)' names \(ref.recordName), which is not there"
+                for file in draft.attachments {
+                    for record in [file.ref, file.thumb?.ref].compactMap({ $0?.address?.recordName }
                     )
+                    where !stored.contains(record) {
+                        missing.append(Missing(title: draft.title, file: file.id, record: record))
+                    }
                 }
                 named.formUnion(draft.addresses.map(\.recordName))
                 for file in draft.attachments where file.ref.address == nil {
@@ -61,6 +72,7 @@ struct ServerView {
             problems.append("entries without a head")
         }
         (self.digest, self.named, self.problems) = (digest, named, problems)
+        self.missing = missing
         count = batch.changes.count
     }
 }

@@ -55,6 +55,9 @@ struct Words {
     /// What must be shown.
     var due: Set<Word> { Set(taken.filter { $0.value.isEmpty }.keys) }
 
+    /// Whether somebody took it away.
+    func isTaken(_ word: Word) -> Bool { taken[word]?.isEmpty == false }
+
     /// Whether somebody typed or added it.
     func isKnown(_ word: Word) -> Bool { taken[word] != nil }
 }

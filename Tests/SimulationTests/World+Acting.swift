@@ -59,6 +59,7 @@ extension World {
         device.killSwitch.arm(after: nil)
         takeLate(trouble, device)
         server.faults.clear()
+        try noteDeletions()
         server.log.clear()
         if let point = device.killSwitch.point {
             note("    killed at '\(point)'")

@@ -59,6 +59,8 @@ final class World {
     var contents: [LazySync.AttachmentID: [UInt8]] = [:]
     /// Requests that have left and not arrived.
     var late: [Incoming] = []
+    /// Records that devices have deleted at the store.
+    var deleted: Set<String> = []
     /// For how many steps the store has no room.
     var full = 0
     /// What was done, for who looks for a failure.
@@ -139,7 +141,31 @@ final class World {
         let head = served.read { $0.head }
         if head == seenHead { return }
         seenHead = head
-        let view = try ServerView(served, account)
+        try look(at: try ServerView(served, account))
+    }
+
+    func look(at view: ServerView) throws {
         try require(view.problems.isEmpty, "at the server: \(view.problems)")
+        for missing in view.missing
+        where !deleted.contains(missing.record) || !words.isTaken(.file(missing.file)) {
+            throw Failure("'\(missing.title)' names \(missing.record), which is not there")
+        }
+    }
+
+    /// Takes note of what a device has deleted at the store; no entry may name it then.
+    ///
+    /// Later an entry may: somebody has removed the file 30 days ago, and another one, who had no
+    /// connection since, changed its item.
+    func noteDeletions() throws {
+        let asked = server.log.entries.filter { $0.method == "DELETE" }.compactMap {
+            $0.path.split(separator: "/").last.map(String.init)
+        }
+        if asked.isEmpty { return }
+        let stored = Set(served.read { $0.blobs.names() })
+        let gone = Set(asked).subtracting(stored)
+        deleted.formUnion(gone)
+        note("    \(gone.count) records deleted")
+        let named = try ServerView(served, account).named.intersection(gone)
+        try require(named.isEmpty, "deleted what an entry names: \(named.sorted())")
     }
 }
