@@ -71,7 +71,18 @@ extension SyncEngine {
             changed: { [weak self, broadcast] key in
                 if broadcast.isHeard { Task { await self?.tell(key) } }
             },
+            bytes: { [weak self] key async throws(SyncError) in
+                try await self?.cachedFile(key)
+            },
             reached: configuration.reached)
+    }
+
+    /// The file of an attachment whose bytes are here.
+    private func cachedFile(_ key: AttachmentKey) async throws(SyncError) -> File? {
+        guard let row = try await catalog.attachment(key), let ref = row.ref,
+            let path = try await materializer.here(row, ref)
+        else { return nil }
+        return try? File(path, for: .read)
     }
 
     /// Tells of an attachment whose upload begins or ends.

@@ -90,15 +90,13 @@ extension World {
 
     /// Another client sweeps what no entry names and no trash that it can know of.
     ///
-    /// Only after a week in which nothing of it came: no request is on its way for so long.
+    /// Only after the days that a client has to wait: no request is on its way for so long.
     func sweep() throws {
         late.removeAll()
-        passTime(8 * 86_400)
+        passTime(Int(TidyPass.unnamedSeconds) + 86_400)
         let view = try ServerView(served, account)
         var kept = view.named
-        // What is brought back, or stays in a copy, and is not sent yet lies in no spool: a push
-        // does not ask for it. Until it does, it is spared here.
-        for device in devices { kept.formUnion(try device.trashed.union(device.namedUnspooled)) }
+        for device in devices { kept.formUnion(try device.trashed) }
         let unnamed = served.read { $0.blobs.names() }.filter { !kept.contains($0) }
         for name in unnamed { served.deleteBlob(name) }
         note("\(unnamed.count) blobs were swept")

@@ -34,7 +34,8 @@ enum ChangeQuery: String, CaseIterable {
         FROM outbox o CROSS JOIN entry e ON e.id = o.entry WHERE o.entry = ?1
         """
     case addressesOfEntry = """
-        SELECT e.entry_id, a.attachment_id, a.cloud_blob_ref, a.thumb_cloud_blob_ref
+        SELECT e.entry_id, a.attachment_id, a.cloud_blob_ref, a.thumb_cloud_blob_ref, a.size,
+            a.thumb_size
         FROM entry e CROSS JOIN attachment a ON a.entry = e.id
         WHERE e.id = ?1 ORDER BY a.position
         """

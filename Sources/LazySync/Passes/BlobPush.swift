@@ -212,30 +212,3 @@ struct BlobPush {
             key: job.key, record: job.spooled.record, reason: failure.reason, next: next)
     }
 }
-
-extension Catalog {
-    /// The blobs of some entries that lie in the spool, in the order of the entries.
-    func uploadJobs(of rows: [Int64]) async throws(SyncError) -> [UploadJob] {
-        try await read("list what is to be sent") { connection in
-            let query = try connection.prepare(.addressesOfEntry)
-            var found: [UploadJob] = []
-            for row in rows {
-                query.reset()
-                query.bind(row, at: 1)
-                while try query.step() {
-                    guard let item = EntryID(bytes: query.blob(0).span),
-                        let id = AttachmentID(bytes: query.blob(1).span)
-                    else { throw CatalogDamage(what: "an identifier of another length") }
-                    let key = AttachmentKey(item: item, id: id)
-                    for column in [2, 3] as [Int32] {
-                        guard let ref = CloudBlobRef(packed: query.blob(column).span),
-                            let spooled = try connection.spooled(ref.recordName)
-                        else { continue }
-                        found.append(UploadJob(row: row, key: key, ref: ref, spooled: spooled))
-                    }
-                }
-            }
-            return found
-        }
-    }
-}

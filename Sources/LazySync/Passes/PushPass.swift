@@ -31,6 +31,8 @@ struct PushPass {
         let keep: @Sendable (Head) async throws(SyncError) -> Void
         /// An attachment's upload begins or ends.
         let changed: @Sendable (AttachmentKey) -> Void
+        /// Verified bytes of an attachment that are here; nil if they are not.
+        let bytes: @Sendable (AttachmentKey) async throws(SyncError) -> File?
         /// Called at each point at which a test may want to end the process.
         var reached: @Sendable (String) throws -> Void = { _ in }
     }
@@ -86,8 +88,10 @@ struct PushPass {
             }
             progress(PushProgress(items: items, totalItems: total, bytes: all))
         }
+        let lost = try await checkBorrowed(rows)
+        report.refused += lost.map { PushReport.Refused(key: $0.key, reason: .notFound) }
         var ready: [Int64] = []
-        var rest = rows
+        var rest = rows.filter { row in !lost.contains { $0.row == row } }
         for _ in 0...Self.mostReseals {
             let outcome = try await push.run(rest)
             ready += outcome.ready

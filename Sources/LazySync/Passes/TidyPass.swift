@@ -16,8 +16,9 @@ struct TidyPass {
 
     /// How long what was removed can come back, in seconds: 30 days.
     static let trashSeconds: Int64 = 30 * 86_400
-    /// How long a record must have been seen without a name: 7 days.
-    static let unnamedSeconds: Int64 = 7 * 86_400
+    /// How long a record must have been seen without a name: 37 days, since for 30 it may lie in
+    /// another device's trash.
+    static let unnamedSeconds: Int64 = 37 * 86_400
     /// How often the store is searched.
     static let sweepSeconds: Int64 = 86_400
     private static let batch = 500

@@ -25,7 +25,7 @@ import Testing
         try await withTwo { devices in
             let (one, server) = (devices.one, devices.home.server)
             let note = try await one.note("gone", "text")
-            let fault = server.faults.add(Self.pushes, .drop(.close))
+            let fault = server.faults.add(Self.pushes, .drop(.close, handling: false))
             _ = await #expect(throws: SyncError.self) { try await one.push() }
             server.faults.remove(fault)
             try await one.remove(note)

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `what nothing names is deleted when it was seen so for 7 days`() async throws {
+    @Test func `what nothing names is deleted when it was seen so for 37 days`() async throws {
         try await withHome(TestAccount()) { home in
             home.addsFiles = true
             let engine = try await home.login()
@@ -95,7 +95,7 @@ import Testing
             home.clock.advance(by: 2 * Self.day)
             _ = try await engine.push()
             #expect(try stored(home).count == 2)
-            home.clock.advance(by: 6 * Self.day)
+            home.clock.advance(by: 36 * Self.day)
             _ = try await engine.push()
             #expect(try stored(home).count == 2)
             home.clock.advance(by: 2 * Self.day)
@@ -116,7 +116,7 @@ import Testing
             _ = try? await engine.restore()
             home.served.putBlob("named-by-a-newer-client", [1, 2, 3])
             for _ in 0..<4 {
-                home.clock.advance(by: 10 * Self.day)
+                home.clock.advance(by: 20 * Self.day)
                 _ = try await engine.push()
             }
             #expect(try stored(home).contains("named-by-a-newer-client"))

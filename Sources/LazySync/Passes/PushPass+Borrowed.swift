@@ -1,0 +1,94 @@
+internal import SyncPlatform
+
+/// Blobs that a change names and that nothing else holds at the store: a sweep may have let them go
+/// since.
+extension PushPass {
+    /// How many are asked for at once.
+    private static let width = 16
+
+    /// Makes sure that what some changes borrow is still there; what is not is sealed again from the
+    /// bytes that are here.
+    ///
+    /// Answers those that are nowhere: their items wait. A thumbnail that is gone is left out.
+    func checkBorrowed(_ rows: [Int64]) async throws -> [BorrowedBlob] {
+        let borrowed = try await catalog.borrowedBlobs(of: rows)
+        if borrowed.isEmpty { return [] }
+        var lost: [BorrowedBlob] = []
+        for blob in try await missing(of: borrowed) {
+            if blob.role == .thumbnail {
+                try await change(blob, spooled: []) { $0.thumb = nil }
+            } else if try await !sealFromCache(blob) {
+                lost.append(blob)
+            }
+        }
+        return lost
+    }
+
+    private func missing(of blobs: [BorrowedBlob]) async throws -> [BorrowedBlob] {
+        try await withThrowingTaskGroup(of: BorrowedBlob?.self) { group in
+            var rest = blobs[...]
+            for blob in rest.prefix(Self.width) { group.addTask { try await ifMissing(blob) } }
+            rest = rest.dropFirst(Self.width)
+            var missing: [BorrowedBlob] = []
+            while let found = try await group.next() {
+                if let found { missing.append(found) }
+                if let blob = rest.popFirst() {
+                    group.addTask { try await ifMissing(blob) }
+                }
+            }
+            return missing.sorted { $0.row < $1.row }
+        }
+    }
+
+    @concurrent
+    private func ifMissing(_ blob: BorrowedBlob) async throws -> BorrowedBlob? {
+        guard let geometry = BlobGeometry(length: UInt64(blob.size)) else { return blob }
+        let upload = BlobUpload(
+            record: blob.ref.recordName,
+            source: UploadSource(path: "", length: geometry.sealedLength), remote: remote,
+            policy: policy, clock: clock)
+        do {
+            return try await upload.check() == .stored ? nil : blob
+        } catch let failure as RemoteFailure where failure.code == Problem.exists {
+            return blob
+        }
+    }
+
+    private func sealFromCache(_ blob: BorrowedBlob) async throws -> Bool {
+        guard let file = try await hooks.bytes(blob.key),
+            let geometry = BlobGeometry(length: UInt64(blob.size))
+        else { return false }
+        let spool = Spool(places)
+        let entered = try spool.enter()
+        defer { withExtendedLifetime(entered) {} }
+        let (opener, random) = (RefOpener(keys: keys, account: account), random)
+        let (ref, spooled) = try await Blocking.run {
+            let sealer = FileSealer(opener, random, spool) { _ in nil }
+            let ref = try sealer.seal(geometry, for: blob.key.item, blob.key.id, .original) {
+                try file.read(count: $1, at: $0)
+            }
+            try sealer.finish()
+            return (ref, sealer.spooled)
+        }
+        try await change(blob, spooled: spooled) { $0.ref = .address(ref) }
+        return true
+    }
+
+    private func change(
+        _ blob: BorrowedBlob, spooled: [SpooledBlob],
+        _ edit: @escaping @Sendable (inout ItemDraft.Attachment) -> Void
+    ) async throws {
+        let tools = MergeTools(
+            opener: RefOpener(keys: keys, account: account), random: random, now: clock.now)
+        let key = blob.key
+        try await catalog.change("seal a blob again", with: tools, spooled: spooled) { store in
+            try store.change(key.item) { before in
+                guard var draft = before,
+                    let index = draft.attachments.firstIndex(where: { $0.id == key.id })
+                else { return before }
+                edit(&draft.attachments[index])
+                return draft
+            }
+        }
+    }
+}
