@@ -211,7 +211,7 @@ def sealed_entry(account, row):
     data = payload(row)
     body = struct.pack(">I", len(data)) + data
     body += bytes(-len(body) % 256)
-    return row.nonce + seal(account.keys.meta, row.nonce, body, cb.entry_aad(account.id, 1, row.id, 1, 0))
+    return row.nonce + seal(account.keys.meta, row.nonce, body, cb.entry_aad(account.id, 1, row.id, row.version, 0))
 
 
 # Accounts
