@@ -134,7 +134,8 @@ struct Migrator: Sendable {
         let due = steps.filter { $0.version > old }
         for step in due {
             do {
-                try apply(step, to: connection)
+                // One that is killed between two steps has the last one still to come.
+                try apply(step, to: connection, checks: step.version == due.last?.version)
             } catch {
                 let cause = SyncError("migrate", error)
                 if old > 0 { try bringBack(path) }
@@ -155,10 +156,15 @@ struct Migrator: Sendable {
 
     /// Makes a catalog in a database that is empty.
     func make(in connection: Connection) throws {
-        for step in steps { try apply(step, to: connection) }
+        for step in steps {
+            try apply(step, to: connection, checks: step.version == steps.last?.version)
+        }
     }
 
-    private func apply(_ step: MigrationStep, to connection: Connection) throws {
+    /// Takes a step; the last of all checks what has become of the whole file.
+    private func apply(
+        _ step: MigrationStep, to connection: Connection, checks: Bool
+    ) throws {
         // Both only take effect outside of a transaction, and on an empty file.
         if step.version == 1 {
             try connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL")
@@ -171,13 +177,19 @@ struct Migrator: Sendable {
                 try reached("statement \(done) of step \(step.version)")
             }
             try reached("statements of step \(step.version)")
-            progress(MigrationProgress(phase: .checking(step.version), done: 0))
-            let broken = try connection.foreignKeyCheck() + connection.integrityCheck()
-            guard broken.isEmpty else {
-                throw SyncError(.notACatalog, "migrate", broken.prefix(3).joined(separator: "; "))
+            if checks {
+                progress(MigrationProgress(phase: .checking(step.version), done: 0))
+                try check(connection)
             }
             try connection.setUserVersion(step.version)
             try connection.setApplicationID(applicationID)
+        }
+    }
+
+    private func check(_ connection: Connection) throws {
+        let broken = try connection.foreignKeyCheck() + connection.integrityCheck()
+        guard broken.isEmpty else {
+            throw SyncError(.notACatalog, "migrate", broken.prefix(3).joined(separator: "; "))
         }
     }
 

@@ -34,7 +34,7 @@ import Testing
             #expect(rows.count == 8)
             #expect(
                 told.withLock { $0 } == [
-                    .copying, .changing(2, "the cache's limit"), .checking(2),
+                    .copying, .changing(2, "the cache's limit"),
                     .changing(3, "changes made here"), .checking(3),
                 ])
         }
@@ -44,7 +44,7 @@ import Testing
         try await withOldCatalog { home, places in
             let count = Locked(0)
             home.configuration.migrating = { progress in
-                if progress.phase == .checking(2) { count.withLock { $0 += 1 } }
+                if progress.phase == .checking(3) { count.withLock { $0 += 1 } }
             }
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<6 {

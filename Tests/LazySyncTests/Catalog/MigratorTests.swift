@@ -34,8 +34,7 @@ import Testing
         #expect(try catalog.firstInt("SELECT count(*) FROM more") > 0)
         #expect(
             told.withLock { $0 } == [
-                .copying, .changing(2, "titles again"), .checking(2), .changing(3, "more"),
-                .checking(3),
+                .copying, .changing(2, "titles again"), .changing(3, "more"), .checking(3),
             ])
         try store.expectNothingLeft()
     }
