@@ -102,19 +102,6 @@ final class SimDevice {
         get throws { try strings("SELECT record FROM trash_record") }
     }
 
-    /// The records that it shows and that are not in its spool.
-    var namedUnspooled: Set<String> {
-        get throws {
-            try strings(
-                """
-                SELECT record FROM (
-                    SELECT substr(cloud_blob_ref, 106) AS record FROM attachment
-                    UNION ALL SELECT substr(thumb_cloud_blob_ref, 106) FROM attachment)
-                WHERE record IS NOT NULL AND record NOT IN (SELECT record FROM spool)
-                """)
-        }
-    }
-
     /// One column of the catalog.
     func strings(_ sql: String) throws -> Set<String> {
         let rows = try catalog().prepare(sql)

@@ -45,7 +45,11 @@ extension World {
                     continue
                 }
                 sent += report.items
-                try require(report.refused.isEmpty, "refused: \(report.refused)")
+                if !report.refused.isEmpty {
+                    try await giveUp(device, report.refused)
+                    sent += 1
+                    continue
+                }
                 try require(report.isComplete, "\(report.waiting) wait and were not sent")
                 if try await restore(device) == nil { sent += 1 }
             }
@@ -55,6 +59,18 @@ extension World {
             before = after
         }
         throw Failure("they do not come to an end")
+    }
+
+    /// What was brought back after its bytes had gone everywhere waits, until a person lets it go.
+    private func giveUp(_ device: SimDevice, _ refused: [PushReport.Refused]) async throws {
+        for one in refused {
+            try require(
+                one.reason == .notFound && words.isTaken(.file(one.key.id)), "refused: \(one)")
+            guard let item = try await device.shown[one.key.item],
+                let file = item.files.first(where: { $0.id == one.key.id })
+            else { continue }
+            try await remove(file, of: one.key.item, item, device)
+        }
     }
 
     private func checkCatalog(_ device: SimDevice, _ view: ServerView) throws {

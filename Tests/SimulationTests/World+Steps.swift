@@ -213,6 +213,13 @@ extension World {
     private func removeFile(_ device: SimDevice) async throws {
         guard let (id, before) = try await anItem(device), let file = draws.one(of: before.files)
         else { return }
+        try await remove(file, of: id, before, device)
+    }
+
+    /// Takes a file out of an item.
+    func remove(
+        _ file: ItemFacts.File, of id: LazySync.EntryID, _ before: ItemFacts, _ device: SimDevice
+    ) async throws {
         let key = AttachmentKey(item: id, id: file.id)
         var wanted = before
         wanted.files.removeAll { $0.id == file.id }

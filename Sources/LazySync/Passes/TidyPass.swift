@@ -63,9 +63,15 @@ struct TidyPass {
     // MARK: What nothing names
 
     private func sweepStore() async throws -> Int {
-        guard try await catalog.sweptAt() + Self.sweepSeconds <= clock.now,
-            try await catalog.isAtVerifiedHead()
-        else { return 0 }
+        let last = try await catalog.sweptAt()
+        guard last > 0 else {
+            // A new device has seen nothing yet; it begins a day later.
+            try await catalog.noteSwept(at: clock.now)
+            return 0
+        }
+        guard last + Self.sweepSeconds <= clock.now, try await catalog.isAtVerifiedHead() else {
+            return 0
+        }
         let seed = random.number()
         let named = try await catalog.forEachNamedRecord(
             NameFilter(seed: seed), includingTrash: { _ in true }
