@@ -28,6 +28,7 @@ struct Words {
     }
 
     private var taken: [Word: Set<Int>] = [:]
+    private var everTaken: Set<Word> = []
 
     /// The words that an item shows; the mark of a copy is not anybody's word.
     static func shown(_ item: ItemFacts?) -> Set<Word> {
@@ -41,7 +42,10 @@ struct Words {
     /// A person on a device changed an item, or made or removed one.
     mutating func changed(_ before: ItemFacts?, to after: ItemFacts?, on device: Int) {
         let (old, new) = (Self.shown(before), Self.shown(after))
-        for word in old.subtracting(new) { taken[word, default: []].insert(device) }
+        for word in old.subtracting(new) {
+            taken[word, default: []].insert(device)
+            everTaken.insert(word)
+        }
         for word in new.subtracting(old) where taken[word] == nil { taken[word] = [] }
     }
 
@@ -54,6 +58,9 @@ struct Words {
 
     /// What must be shown.
     var due: Set<Word> { Set(taken.filter { $0.value.isEmpty }.keys) }
+
+    /// Whether somebody has taken it away at some time, be it that it came back.
+    func wasTaken(_ word: Word) -> Bool { everTaken.contains(word) }
 
     /// Whether somebody took it away.
     func isTaken(_ word: Word) -> Bool { taken[word]?.isEmpty == false }

@@ -69,9 +69,10 @@ extension World {
         guard let failure else { return .done }
         note("    failed: \(failure.code) \(failure.operation): \(failure.detail)")
         switch (failure.code, trouble) {
-        case (.unavailable(.signedOut), _) where character.loses:
+        case (.unavailable(.signedOut), _) where hasLost || character.loses:
             // The answer to a refresh was lost for too long.
             try device.renewSession()
+        case (.unavailable(.notFound), _) where name.hasPrefix("open"): break
         case (.unavailable, .none): throw Failure("unavailable without a reason: \(failure)")
         case (.unavailable, _), (.tooManyDeletions, _): break
         case (.noSuchID, _) where name.hasPrefix("open"): break

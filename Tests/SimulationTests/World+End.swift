@@ -12,6 +12,7 @@ extension World {
 
     func end() async throws {
         note("the end")
+        hasLost = character.loses
         character = Character.calm
         full = 0
         for request in late { deliver(request) }
@@ -65,7 +66,7 @@ extension World {
     private func giveUp(_ device: SimDevice, _ refused: [PushReport.Refused]) async throws {
         for one in refused {
             try require(
-                one.reason == .notFound && words.isTaken(.file(one.key.id)), "refused: \(one)")
+                one.reason == .notFound && words.wasTaken(.file(one.key.id)), "refused: \(one)")
             guard let item = try await device.shown[one.key.item],
                 let file = item.files.first(where: { $0.id == one.key.id })
             else { continue }

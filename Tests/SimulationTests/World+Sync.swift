@@ -61,6 +61,11 @@ extension World {
             return try require(
                 now?.files.contains(file) != true, "'\(file.name)' is shown and is not there")
         }
+        if case .failed(let error) = outcome, error.code == .unavailable(.notFound) {
+            // Brought back after its bytes had gone everywhere, and not sent.
+            try require(
+                words.wasTaken(.file(file.id)), "'\(file.name)' is not there: \(error)")
+        }
         if case .failed(let error) = outcome, state == .here {
             throw Failure("'\(file.name)' is here and does not open: \(error)")
         }

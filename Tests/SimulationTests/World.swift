@@ -48,6 +48,8 @@ final class World {
 
     let seed: UInt64
     var character: Character
+    /// Whether answers were lost in what came before the end.
+    var hasLost = false
     let folder: URL
     let account: TestAccount
     let server: Server
