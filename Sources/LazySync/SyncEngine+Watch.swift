@@ -83,7 +83,12 @@ extension SyncEngine {
                     }
                 }
                 group.addTask {
-                    while try await catalog.changeMark() == before {
+                    var seen: Int64?
+                    while true {
+                        // The mark walks over all that waits: only if anything was written at all.
+                        let now = try await catalog.dataVersion()
+                        if now != seen, try await catalog.changeMark() != before { return }
+                        seen = now
                         if let due, due <= clock.now { return }
                         try await clock.wait(Self.look)
                     }
@@ -111,6 +116,13 @@ extension Catalog {
             return ChangeMark(
                 count: query.int(0), revisions: query.int(1), newest: query.int(2))
         }
+    }
+
+    /// A number that changes with every commit, whoever makes it.
+    func dataVersion() async throws(SyncError) -> Int64 {
+        // Who reads has a connection of its own, unless the catalog lives in memory.
+        let sql = isInMemory ? "SELECT total_changes()" : "PRAGMA data_version"
+        return try await read("look for changes") { try $0.firstInt(sql) }
     }
 
     /// When the next upload that was refused is to be tried again, in Unix seconds; nil if none is.

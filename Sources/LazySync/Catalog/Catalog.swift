@@ -9,6 +9,8 @@ internal import SyncPlatform
 final class Catalog: Sendable {
     /// The file; nil for one that lives in memory.
     private let path: String?
+    /// Whether it lives in memory, and one connection does both.
+    var isInMemory: Bool { path == nil }
     private let reader: Locked<Database?>
     private let writer: Locked<Database?>
     private let writeLock: FileLock

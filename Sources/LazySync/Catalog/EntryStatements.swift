@@ -5,6 +5,7 @@ struct EntryStatements {
     private let insertEntry: Statement
     private let entryByID: Statement
     private let updateEntry: Statement
+    private let updateTexts: Statement
     private let updateShown: Statement
     private let attachmentsOfEntry: Statement
     private let insertAttachment: Statement
@@ -23,6 +24,8 @@ struct EntryStatements {
         let isConfirmed: Bool
         /// Whether it was added here, and the server has not had it yet.
         let isLocal: Bool
+        /// Its place in the list; empty for a tombstone.
+        var order: [UInt8] = []
 
         /// What the digest counts for it.
         var counted: SetDigest? { isConfirmed ? leaf : nil }
@@ -44,6 +47,7 @@ struct EntryStatements {
         insertEntry = try connection.prepare(.insertEntry)
         entryByID = try connection.prepare(.entryByID)
         updateEntry = try connection.prepare(.updateEntry)
+        updateTexts = try connection.prepare(.updateTexts)
         updateShown = try connection.prepare(.updateShown)
         attachmentsOfEntry = try connection.prepare(.attachmentsOfEntry)
         insertAttachment = try connection.prepare(.insertAttachment)
@@ -62,7 +66,8 @@ struct EntryStatements {
         return Known(
             row: entryByID.int(0), version: UInt64(bitPattern: entryByID.int(1)),
             kind: entryByID.int(2) == 0 ? .live : .tombstone, leaf: leaf,
-            isConfirmed: entryByID.int(4) > 0, isLocal: entryByID.int(4) == 0)
+            isConfirmed: entryByID.int(4) > 0, isLocal: entryByID.int(4) == 0,
+            order: entryByID.blob(5))
     }
 
     /// Inserts an entry that is not here; nil, and nothing done, if it is.
@@ -81,6 +86,26 @@ struct EntryStatements {
         updateEntry.bind(row, at: 1)
         bind(change, fields, text, to: updateEntry)
         try updateEntry.run()
+    }
+
+    /// Writes a live entry over one that is here; an index of an item that keeps its place in the
+    /// list is left alone.
+    func update(
+        _ here: Known, _ change: EntryBatch.Change, _ fields: Fields, _ text: Span<UInt8>
+    ) throws {
+        guard here.kind == .live, here.order == fields.order else {
+            return try update(here.row, change, fields, text)
+        }
+        updateTexts.bind(here.row, at: 1)
+        updateTexts.bind(Int64(bitPattern: change.facts.version), at: 2)
+        updateTexts.bind(Int64(change.facts.epoch), at: 3)
+        updateTexts.bind(blob: change.leaf.bytes.span, at: 4)
+        updateTexts.bind(text: text.extracting(fields.payload.title), at: 5)
+        updateTexts.bind(text: fields.payload.text, of: text, at: 6)
+        updateTexts.bind(text: fields.payload.created, of: text, at: 7)
+        updateTexts.bind(text: fields.payload.modified, of: text, at: 8)
+        updateTexts.bind(blob: fields.raw, of: text, at: 9)
+        try updateTexts.run()
     }
 
     /// Writes what is shown of an entry, and nothing of what the server has; nil: it is removed.
@@ -131,7 +156,10 @@ struct EntryStatements {
                 ref: CloudBlobRef(packed: query.blob(4).span),
                 thumbnail: ThumbnailState(rawValue: query.int(5)) ?? .none,
                 thumbnailSize: query.int(6),
-                thumbnailRef: CloudBlobRef(packed: query.blob(7).span))
+                thumbnailRef: CloudBlobRef(packed: query.blob(7).span),
+                words: KnownAttachment.Words(
+                    position: query.int(8), createdAt: query.int(9), name: query.blob(10),
+                    type: query.blob(11), thumbType: query.isNull(12) ? nil : query.blob(12)))
         }
         return found
     }
@@ -142,6 +170,7 @@ struct EntryStatements {
         over old: KnownAttachment?, in entry: Int64, createdAt: Int64, pinned: Bool,
         _ text: Span<UInt8>
     ) throws {
+        if let old, old.isSame(as: merged, attachment, createdAt: createdAt, text) { return }
         let statement = old == nil ? insertAttachment : updateAttachment
         // The two differ in how they begin: entry and id, or the row.
         var index: Int32 = 1

@@ -115,7 +115,7 @@ struct EntryStore {
             try merge(change, payload, raw: raw, batch.payloads, here, waiting, statements)
             return
         }
-        try statements.update(here.row, change, fields, text)
+        try statements.update(here, change, fields, text)
         try setAttachments(
             payload, of: here, change.facts.id, createdAt, batch.payloads, statements)
     }

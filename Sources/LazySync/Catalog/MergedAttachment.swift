@@ -9,12 +9,47 @@ struct KnownAttachment: Sendable {
     let thumbnail: ThumbnailState
     let thumbnailSize: Int64
     let thumbnailRef: CloudBlobRef?
+    let words: Words
+
+    /// What an attachment says beyond its bytes.
+    struct Words: Sendable {
+        let position: Int64
+        let createdAt: Int64
+        let name: [UInt8]
+        let type: [UInt8]
+        let thumbType: [UInt8]?
+    }
 
     /// The same with other addresses.
     func with(ref: CloudBlobRef?, thumbnailRef: CloudBlobRef?) -> KnownAttachment {
         KnownAttachment(
             row: row, size: size, address: address, ref: ref, thumbnail: thumbnail,
-            thumbnailSize: thumbnailSize, thumbnailRef: thumbnailRef)
+            thumbnailSize: thumbnailSize, thumbnailRef: thumbnailRef, words: words)
+    }
+
+    /// Whether to write a new one over it would change nothing: most edits leave attachments alone.
+    func isSame(
+        as merged: MergedAttachment, _ new: EntryPayload.Attachment, createdAt: Int64,
+        _ text: Span<UInt8>
+    ) -> Bool {
+        func isSame(_ known: CloudBlobRef?, _ range: Range<Int>?, keeps: Bool) -> Bool {
+            guard let range else { return keeps || known == nil }
+            guard let known else { return false }
+            let bytes = known.packed
+            return bytes.span.equals(text.extracting(range))
+        }
+        func isSame(_ known: [UInt8]?, _ range: Range<Int>?) -> Bool {
+            guard let known, let range else { return known == nil && range == nil }
+            return known.span.equals(text.extracting(range))
+        }
+        return size == Int64(new.size) && address == merged.address
+            && thumbnail == merged.thumbnail && words.position == Int64(new.position)
+            && words.createdAt == createdAt
+            && thumbnailSize == new.thumb.map { Int64($0.size) } ?? 0
+            && isSame(words.name, new.name) && isSame(words.type, new.type)
+            && isSame(words.thumbType, new.thumb?.type)
+            && isSame(ref, merged.ref, keeps: merged.keepsRef)
+            && isSame(thumbnailRef, merged.thumbnailRef, keeps: merged.keepsThumbnailRef)
     }
 
     /// What a thumbnail of its own takes on the disk, if it is here.

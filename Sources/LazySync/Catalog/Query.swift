@@ -36,10 +36,17 @@ enum Query: String, CaseIterable {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
         ON CONFLICT(entry_id) DO NOTHING
         """
-    case entryByID = "SELECT id, version, kind, leaf, epoch FROM entry WHERE entry_id = ?1"
+    case entryByID = """
+        SELECT id, version, kind, leaf, epoch, order_key FROM entry WHERE entry_id = ?1
+        """
     case updateEntry = """
         UPDATE entry SET version = ?2, epoch = ?3, kind = ?4, leaf = ?5, order_key = ?6,
             title = ?7, text = ?8, created = ?9, modified = ?10, payload = ?11
+        WHERE id = ?1
+        """
+    case updateTexts = """
+        UPDATE entry SET version = ?2, epoch = ?3, leaf = ?4, title = ?5, text = ?6, created = ?7,
+            modified = ?8, payload = ?9
         WHERE id = ?1
         """
     case updateShown = """
@@ -53,7 +60,7 @@ enum Query: String, CaseIterable {
         """
     case attachmentsOfEntry = """
         SELECT id, attachment_id, size, address, cloud_blob_ref, thumb_state, thumb_size,
-            thumb_cloud_blob_ref
+            thumb_cloud_blob_ref, position, created_at, name, type, thumb_type
         FROM attachment WHERE entry = ?1
         """
     case insertAttachment = """

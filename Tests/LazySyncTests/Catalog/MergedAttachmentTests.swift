@@ -17,7 +17,10 @@ import Testing
     ) -> KnownAttachment {
         KnownAttachment(
             row: 1, size: size, address: address, ref: ref, thumbnail: thumbnail,
-            thumbnailSize: thumbSize, thumbnailRef: thumbRef)
+            thumbnailSize: thumbSize, thumbnailRef: thumbRef,
+            words: .init(
+                position: 0, createdAt: 0, name: Array("a".utf8), type: Array("image/jpeg".utf8),
+                thumbType: thumbRef == nil ? nil : Array("image/jpeg".utf8)))
     }
 
     private enum Ref {

@@ -77,7 +77,9 @@ import Testing
         store.server.faults.add(.patch("/v1/uploads"), .html(500))
         var upload = store.upload("new", try store.source(Self.bytes))
         #expect(await failure(of: &upload)?.reason == .serverError)
-        #expect(try await store.requests().count <= 1 + 2 * 9)
+        // Nine tries of two calls; and two more where the server's refusal cut the connection while
+        // bytes were still going out, which counts for nothing.
+        #expect(try await store.requests().count <= 1 + 2 * 11)
     }
 
     @Test func `a 204 at the end for ever`() async throws {
