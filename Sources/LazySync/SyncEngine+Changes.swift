@@ -199,12 +199,19 @@ extension SyncEngine {
         let entered = try SyncError.mapping("add") { try spool.enter() }
         defer { withExtendedLifetime(entered) {} }
         let (random, thumbnail) = (configuration.random, configuration.thumbnail)
+        let isCancelled = Locked(false)
         let (sealed, spooled) = try await SyncError.mapping("add") {
-            try await Blocking.run {
-                let sealer = FileSealer(tools.opener, random, spool, thumbnail: thumbnail)
-                let sealed = try seal(sealer)
-                try sealer.finish()
-                return (sealed, sealer.spooled)
+            try await withTaskCancellationHandler {
+                try await Blocking.run {
+                    let sealer = FileSealer(
+                        tools.opener, random, spool, isCancelled: { isCancelled.withLock { $0 } },
+                        thumbnail: thumbnail)
+                    let sealed = try seal(sealer)
+                    try sealer.finish()
+                    return (sealed, sealer.spooled)
+                }
+            } onCancel: {
+                isCancelled.withLock { $0 = true }
             }
         }
         try SyncError.mapping("add") { try configuration.reached("sealed") }

@@ -151,6 +151,7 @@ extension SyncEngine {
         var flags: [String] = []
         if cursor.mismatch != nil { flags.append("headMismatch") }
         if try await catalog.isImported() { flags.append("imported") }
+        if try await catalog.isTrusting() { flags.append("trusting") }
         if try await catalog.heldDeletions() > 0 { flags.append("heldDeletions") }
         if let flag = opened.place.flag { flags.append(flag.rawValue) }
         let settings = try? device.settings()

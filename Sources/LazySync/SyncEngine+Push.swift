@@ -67,7 +67,8 @@ extension SyncEngine {
                 guard let self else { throw Tenancy.loggedOut("push") }
                 return try await self.lockPulls()
             },
-            keep: { [opened] head async throws(SyncError) in try await opened.keep(head) },
+            keepHead: { [opened] head async throws(SyncError) in try await opened.keep(head) },
+            keep: { [weak self] rows in await self?.keepPinned(rows) },
             changed: { [weak self, broadcast] key in
                 if broadcast.isHeard { Task { await self?.tell(key) } }
             },
@@ -75,6 +76,14 @@ extension SyncEngine {
                 try await self?.cachedFile(key)
             },
             reached: configuration.reached)
+    }
+
+    /// Takes what is pinned out of the spool into the cache, before the spool lets it go.
+    private func keepPinned(_ rows: [Int64]) async {
+        for key in (try? await catalog.pinnedUploads(of: rows)) ?? [] {
+            // What does not fit now comes when what is pinned is kept again.
+            _ = try? await materializer.file(key, handsOut: false, priority: .background)
+        }
     }
 
     /// The file of an attachment whose bytes are here.
@@ -114,8 +123,11 @@ extension SyncEngine {
         // It goes with this function, before the restore wants it.
         let held = try await lockPulls()
         defer { withExtendedLifetime(held) {} }
-        // Only a server that can be asked, and with the account's key.
+        // Only a server that can be asked, and with the account's key: what fails has no effect.
         _ = try await accountKeys()
+        try await SyncError.mapping("trust") { [writer = try await opened.writer()] in
+            _ = try await writer.head(after: 0, wait: 0)
+        }
         // Killed in between, the catalog still has its own, and the person decides again.
         try await opened.dropVerifiedHead()
         try reached("head dropped")

@@ -46,7 +46,7 @@ extension SyncEngine {
                 let push = try await pushHere(asksAgain: false, nil)
                 failures = 0
                 tell(.done(RunReport(restore: restore, push: push)))
-                try await waitForChange(since: push.waiting == 0 ? nil : mark)
+                try await waitForChange(since: push.waiting == 0 ? .none : mark)
             } catch {
                 guard error.isTransient else { throw error }
                 failures += 1
@@ -67,19 +67,21 @@ extension SyncEngine {
 
     /// Waits until the server has another head, something was changed here, or what was refused is
     /// to be sent again.
-    private func waitForChange(since mark: ChangeMark?) async throws(SyncError) {
+    private func waitForChange(since mark: ChangeMark) async throws(SyncError) {
         let (catalog, clock) = (catalog, configuration.clock)
+        // Whatever the server says, no round follows another at once.
+        try await SyncError.mapping("watch") { try await clock.wait(Self.look) }
         let seq = try await catalog.cursor().after
         let before = try await catalog.changeMark()
         // Something came in while the last push was under way.
-        if let mark, mark != before { return }
+        if mark != before { return }
         let due = try await catalog.nextUpload()
         let remote = try await opened.writer()
         try await SyncError.mapping("watch") {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     while try await remote.head(after: seq, wait: Self.headWait) == nil {
-                        try Task.checkCancellation()
+                        try await clock.wait(Self.look)
                     }
                 }
                 group.addTask {
@@ -105,6 +107,9 @@ struct ChangeMark: Sendable, Hashable {
     let count: Int64
     let revisions: Int64
     let newest: Int64
+
+    /// Nothing waits.
+    static let none = ChangeMark(count: 0, revisions: 0, newest: 0)
 }
 
 extension Catalog {

@@ -200,6 +200,8 @@ public actor SyncEngine {
             }
             let outcome = try await pass.run()
             if let head = outcome.head { try await opened.keep(head) }
+            try await catalog.emptyOthersTrash(
+                before: configuration.clock.now - TidyPass.trashSeconds)
             try await Sweep(catalog: catalog, places: opened.places).run()
             try await catalog.clearConditions([
                 .offline, .throttled, .signedOut, .keyMissing, .diskFull,

@@ -58,6 +58,16 @@ extension Catalog {
 }
 
 extension CloudBlobRef {
+    /// The records' names in a payload; none without one.
+    static func names(in payload: [UInt8]?) -> Set<String> {
+        guard let payload else { return [] }
+        var names: Set<String> = []
+        forEachName(in: payload.span) { name in
+            names.insert(String(decoding: [UInt8](copying: name), as: UTF8.self))
+        }
+        return names
+    }
+
     /// Hands out the record's name of everything in a text that could be an address.
     static func forEachName(in text: Span<UInt8>, _ body: (Span<UInt8>) -> Void) {
         let mark = Array("\"cb1.".utf8)

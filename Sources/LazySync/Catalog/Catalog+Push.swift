@@ -84,8 +84,8 @@ extension Catalog {
     /// Entries that wait for something else are left out, and those that are too many for one push;
     /// nil if nothing is left to be sent. Not ready is a catalog that is not at its verified head.
     func preparePush(
-        of rows: [Int64], account: AccountID, keys: AccountKeys, random: any RandomSource,
-        now: Timestamp
+        of rows: [Int64], borrowing borrowed: Set<String> = [], account: AccountID,
+        keys: AccountKeys, random: any RandomSource, now: Timestamp
     ) async throws(SyncError) -> (push: PreparedPush?, isReady: Bool) {
         try await write("prepare a push", isDurable: true) { connection in
             let cursor = try connection.cursor()
@@ -96,7 +96,8 @@ extension Catalog {
             var digest = store.digest
             var count = store.entries
             let sealer = PushSealer(
-                account: account, keys: keys, random: random, now: now, decoder: store.decoder)
+                account: account, keys: keys, random: random, now: now, borrowed: borrowed,
+                decoder: store.decoder)
             var entries: [PreparedPush.Entry] = []
             var (bytes, last) = (0, Int64(0))
             for row in rows where bytes < PushSealer.mostBytes {
@@ -185,6 +186,8 @@ struct PushSealer {
     let keys: AccountKeys
     let random: any RandomSource
     let now: Timestamp
+    /// Records that only a change names and that the store has been asked for.
+    let borrowed: Set<String>
     let decoder: EntryDecoder
 
     /// Sealed bytes after which a push takes no more entries; one may be a mebibyte.
@@ -211,6 +214,8 @@ struct PushSealer {
         // What a newer program wrote there must not be overwritten by one that cannot read it.
         guard epoch >= 0, try !connection.isStaged(id) else { return nil }
         let shown = try connection.draft(row: row)
+        // Somebody may have added to it since its blobs were sent: then it waits for the next push.
+        guard try areStored(shown?.draft.addresses ?? [], base, connection) else { return nil }
         let payload = try shown.map { shown in
             try shown.draft.encode(over: base ?? shown.raw, using: decoder)
         }
@@ -228,6 +233,24 @@ struct PushSealer {
         return Sealed(
             entry: PreparedPush.Entry(facts: facts, sealed: sealed), leaf: newLeaf,
             counted: epoch > 0 ? leaf : nil)
+    }
+
+    /// Whether the store has every blob that an item names, for certain.
+    private func areStored(
+        _ refs: [CloudBlobRef], _ base: [UInt8]?, _ connection: Connection
+    ) throws -> Bool {
+        var named: Set<String>?
+        for ref in refs {
+            let record = ref.recordName
+            if let spooled = try connection.spooled(record) {
+                guard spooled.isStored else { return false }
+            } else if !borrowed.contains(record) {
+                let known = named ?? CloudBlobRef.names(in: base)
+                named = known
+                guard known.contains(record) else { return false }
+            }
+        }
+        return true
     }
 
     private func note(

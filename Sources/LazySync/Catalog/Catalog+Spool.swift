@@ -98,6 +98,8 @@ extension Catalog {
 
     /// Removes the files of the spool that no row names.
     func sweepSpool(_ spool: Spool) async throws(SyncError) {
+        // A catalog in memory knows nothing of what the real one has put there.
+        if isInMemory { return }
         try await write("sweep the spool") { connection in
             try spool.sweep { try connection.isNamed(pack: $0) }
         }
@@ -112,10 +114,8 @@ extension Catalog {
 }
 
 extension Connection {
-    /// Those of some records that lie in the spool and that a change names which waits to be sent.
-    func unsentRecords(of records: [String]) throws -> Set<String> {
-        let spooled = try records.filter { try self.spooled($0) != nil }
-        if spooled.isEmpty { return [] }
+    /// The records that changes name which wait to be sent.
+    func unsentRecords() throws -> Set<String> {
         var named: Set<String> = []
         let query = try prepare(.unsentRecords)
         while try query.step() {
@@ -123,7 +123,7 @@ extension Connection {
                 named.insert(String(decoding: query.blob(column), as: UTF8.self))
             }
         }
-        return named.intersection(spooled)
+        return named
     }
 
     /// A record's sealed bytes; nil if they are not in the spool.

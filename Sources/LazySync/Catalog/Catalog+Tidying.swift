@@ -34,6 +34,27 @@ extension Catalog {
         }
     }
 
+    /// Forgets what others removed before a time: nothing of it is to be deleted at the store.
+    func emptyOthersTrash(before time: Int64) async throws(SyncError) {
+        let hasAny = try await read("look into the trash") { connection in
+            let query = try connection.prepare(.othersTrash)
+            query.bind(time, at: 1)
+            return try query.step()
+        }
+        guard hasAny else { return }
+        try await write("empty the trash") { connection in
+            let query = try connection.prepare(.othersTrash)
+            while true {
+                query.reset()
+                query.bind(time, at: 1)
+                guard try query.step() else { return }
+                let row = query.int(0)
+                query.reset()
+                try connection.forgetTrash(row)
+            }
+        }
+    }
+
     /// Whether what is here is what a verified head says, changes that wait aside.
     func isAtVerifiedHead() async throws(SyncError) -> Bool {
         try await read("look at the head") { connection in

@@ -10,6 +10,7 @@ struct BorrowedBlob: Sendable {
     let role: BlobRole
     /// How long its plaintext is.
     let size: Int64
+    var isPinned = false
 }
 
 /// The blobs that changes name.
@@ -22,6 +23,20 @@ extension Catalog {
                 guard let spooled = try connection.spooled(blob.ref.recordName) else { return }
                 found.append(
                     UploadJob(row: blob.row, key: blob.key, ref: blob.ref, spooled: spooled))
+            }
+            return found
+        }
+    }
+
+    /// Attachments of some entries that are pinned and whose bytes are in the spool.
+    func pinnedUploads(of rows: [Int64]) async throws(SyncError) -> [AttachmentKey] {
+        try await read("list what is pinned") { connection in
+            var found: [AttachmentKey] = []
+            try connection.forEachBlob(of: rows) { blob in
+                guard blob.isPinned, blob.role == .original,
+                    try connection.spooled(blob.ref.recordName) != nil
+                else { return }
+                found.append(blob.key)
             }
             return found
         }
@@ -63,7 +78,8 @@ extension Connection {
                     guard let ref = CloudBlobRef(packed: query.blob(column).span) else { continue }
                     try body(
                         BorrowedBlob(
-                            row: row, key: key, ref: ref, role: role, size: query.int(column + 2)))
+                            row: row, key: key, ref: ref, role: role, size: query.int(column + 2),
+                            isPinned: query.int(6) == 1))
                 }
             }
         }
@@ -71,11 +87,6 @@ extension Connection {
 
     /// The records that the server's version of a changed item names.
     fileprivate func namesInBase(of row: Int64) throws -> Set<String> {
-        guard let base = try waiting(row)?.base else { return [] }
-        var names: Set<String> = []
-        CloudBlobRef.forEachName(in: base.span) { name in
-            names.insert(String(decoding: [UInt8](copying: name), as: UTF8.self))
-        }
-        return names
+        CloudBlobRef.names(in: try waiting(row)?.base)
     }
 }

@@ -35,7 +35,7 @@ enum ChangeQuery: String, CaseIterable {
         """
     case addressesOfEntry = """
         SELECT e.entry_id, a.attachment_id, a.cloud_blob_ref, a.thumb_cloud_blob_ref, a.size,
-            a.thumb_size
+            a.thumb_size, a.pinned
         FROM entry e CROSS JOIN attachment a ON a.entry = e.id
         WHERE e.id = ?1 ORDER BY a.position
         """
@@ -100,7 +100,8 @@ enum ChangeQuery: String, CaseIterable {
         UPDATE spool SET stored = 0, refused = ?2, next_attempt = ?3 WHERE record = ?1
         """
     case nextUpload = """
-        SELECT min(next_attempt) FROM spool WHERE refused IS NOT NULL AND next_attempt < 1 << 60
+        SELECT min(next_attempt) FROM spool s WHERE refused IS NOT NULL AND next_attempt < 1 << 60
+            AND NOT EXISTS (SELECT 1 FROM trash_record t WHERE t.record = s.record)
         """
     case removeSpooled = "DELETE FROM spool WHERE record = ?1"
     case packIsNamed = "SELECT 1 FROM spool WHERE pack = ?1 LIMIT 1"
@@ -133,6 +134,9 @@ enum ChangeQuery: String, CaseIterable {
     case isTrashRecord = "SELECT 1 FROM trash_record WHERE record = ?1 LIMIT 1"
     case removeTrashRecords = "DELETE FROM trash_record WHERE trash = ?1"
     case removeTrash = "DELETE FROM trash WHERE id = ?1"
+    case othersTrash = """
+        SELECT id FROM trash WHERE removed_at < ?1 AND own = 0 ORDER BY removed_at, id LIMIT 1
+        """
     case trashList = """
         SELECT id, entry_id, attachment_id, payload, removed_at, own FROM trash
         WHERE (removed_at, id) < (?1, ?2) ORDER BY removed_at DESC, id DESC LIMIT ?3

@@ -67,6 +67,28 @@ extension EntryStore {
         return ItemDraft(item, in: batch)
     }
 
+    /// Changes an attachment that still has an address, and names with it what was sealed for that;
+    /// false, and nothing is named, if it has another one by now.
+    mutating func replace(
+        _ address: CloudBlobRef, _ role: BlobRole, of key: AttachmentKey, spooled: [SpooledBlob],
+        _ edit: (inout ItemDraft.Attachment) -> Void
+    ) throws -> Bool {
+        var isFound = false
+        try change(key.item) { before in
+            guard var draft = before,
+                let index = draft.attachments.firstIndex(where: { attachment in
+                    let ref = role == .original ? attachment.ref : attachment.thumb?.ref
+                    return attachment.id == key.id && ref == .address(address)
+                })
+            else { return before }
+            isFound = true
+            edit(&draft.attachments[index])
+            return draft
+        }
+        if isFound { for blob in spooled { try connection.addSpooled(blob) } }
+        return isFound
+    }
+
     /// Adds an item that no server has.
     mutating func add(_ draft: ItemDraft, _ id: EntryID, _ statements: EntryStatements) throws {
         let payload = try draft.encode(using: decoder)

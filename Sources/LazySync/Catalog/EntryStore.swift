@@ -18,6 +18,8 @@ struct EntryStore {
     /// What is needed to merge; without it no address that came from a file is kept.
     var tools: MergeTools?
     let decoder = EntryDecoder()
+    /// Whether all that was confirmed is being read again: it was the account's, and not a file's.
+    private let isTrusting: Bool
     /// Whether new attachments are pinned.
     private let pinsAll: Bool
     private var arrivals: [NewAttachment] = []
@@ -44,6 +46,7 @@ struct EntryStore {
         pinsAll = account.int(7) == 1
         hasStaged = try Self.hasStaged(connection)
         hasWaiting = try connection.hasWaiting()
+        isTrusting = try connection.isTrusting()
     }
 
     /// Writes digest and counts back; the last step of the transaction.
@@ -153,7 +156,7 @@ struct EntryStore {
             tally.count(merged.address, merged.thumbnail, bytes: bytes, 1)
         }
         if known.isEmpty { return }
-        if here.isConfirmed || here.isLocal {
+        if here.isConfirmed || here.isLocal || isTrusting {
             try trash(Set(known.keys), of: row, id, isOwn: isOwn)
         }
         for old in known.values { try remove(old, statements) }
@@ -266,7 +269,9 @@ struct EntryStore {
         var count = 0
         while let change = try nextBuried() {
             guard let here = try statements.row(change.facts.id) else { break }
-            if here.isConfirmed { try trash(nil, of: here.row, change.facts.id, isOwn: false) }
+            if here.isConfirmed || isTrusting {
+                try trash(nil, of: here.row, change.facts.id, isOwn: false)
+            }
             for old in try statements.attachments(of: here.row).values {
                 try remove(old, statements)
             }

@@ -65,6 +65,8 @@ struct BlobPush {
         case stored(UploadJob, wasSent: Bool)
         case swept(UploadJob)
         case refused(Refusal)
+        /// The store had no room for another one a moment ago.
+        case full(UploadJob)
         case skipped
     }
 
@@ -79,6 +81,7 @@ struct BlobPush {
         let results = try await fromSmall + fromLarge
         var outcome = Outcome()
         var stored: Set<String> = []
+        var full: [String] = []
         for result in results {
             switch result {
             case .stored(let job, let wasSent):
@@ -89,6 +92,7 @@ struct BlobPush {
                 }
             case .swept(let job): outcome.swept.append(job)
             case .refused(let refusal): outcome.refused.append(refusal)
+            case .full(let job): full.append(job.spooled.record)
             case .skipped: break
             }
         }
@@ -96,7 +100,8 @@ struct BlobPush {
         try await catalog.note(
             stored: jobs.filter { !$0.spooled.isStored && stored.contains($0.spooled.record) }
                 .map(\.spooled.record),
-            refused: outcome.refused.map { ($0.record, $0.reason, $0.next) })
+            refused: outcome.refused.map { ($0.record, $0.reason, $0.next) }
+                + full.map { ($0, .storeFull, clock.now + Self.fullSeconds) })
         let waiting = Set(jobs.filter { !stored.contains($0.spooled.record) }.map(\.row))
         outcome.ready = rows.filter { !waiting.contains($0) }
         return outcome
@@ -124,8 +129,11 @@ struct BlobPush {
     @concurrent
     private func send(_ job: UploadJob, _ shared: Shared) async throws -> Result {
         let spooled = job.spooled
-        let isFull = shared.isFull.withLock { $0 }
-        if !spooled.isStored, isFull || isTooEarly(spooled) { return .skipped }
+        if !spooled.isStored {
+            if isTooEarly(spooled) { return .skipped }
+            // What is not even asked for now rests as long as what was refused.
+            if shared.isFull.withLock({ $0 }) { return .full(job) }
+        }
         var upload = self.upload(of: spooled)
         let last = Locked<Int64>(0)
         upload.progress = { [progress] bytes in

@@ -9,6 +9,7 @@ final class FileSealer {
     private let random: any RandomSource
     private let spool: Spool
     private let thumbnail: @Sendable (File) -> [UInt8]?
+    private let isCancelled: @Sendable () -> Bool
     private var pack: SpoolPack?
     /// What lies in files that are on the disk, or will be after `finish`.
     private(set) var spooled: [SpooledBlob] = []
@@ -18,15 +19,18 @@ final class FileSealer {
     /// How often a file that changes while it is read is begun anew.
     private static let mostReads = 3
 
-    /// `thumbnail` makes the small picture of a file, if it is a photo.
+    /// `thumbnail` makes the small picture of a file, if it is a photo; `isCancelled` is asked
+    /// before each mebibyte.
     init(
         _ opener: RefOpener, _ random: any RandomSource, _ spool: Spool,
-        thumbnail: @escaping @Sendable (File) -> [UInt8]?
+        isCancelled: @escaping @Sendable () -> Bool = { false },
+        thumbnail: @escaping @Sendable (File) -> [UInt8]? = { _ in nil }
     ) {
         self.opener = opener
         self.random = random
         self.spool = spool
         self.thumbnail = thumbnail
+        self.isCancelled = isCancelled
     }
 
     /// How much was sealed.
@@ -57,10 +61,15 @@ final class FileSealer {
                 if Self.isSame(before, try file.facts()) {
                     attachment.size = geometry.length
                     attachment.ref = .address(ref)
-                    if let picture {
+                    guard let picture else { return attachment }
+                    do {
                         attachment.thumb = try sealThumbnail(picture, attachment.id, entry)
+                        return attachment
+                    } catch {
+                        // Nobody will name the original either.
+                        takeBack()
+                        throw error
                     }
-                    return attachment
                 }
                 takeBack()
             } catch let error as FormatError where error.code == .length {
@@ -101,7 +110,10 @@ final class FileSealer {
         let blob = key.withBytes { key in
             SealedBlob(contentKey: key, nonce: nonce.span, recordName: name.span)
         }
-        let place = try pack.append(blob, geometry, read)
+        let place = try pack.append(blob, geometry) { offset, count in
+            if isCancelled() { throw CancellationError() }
+            return try read(offset, count)
+        }
         spooled.append(
             SpooledBlob(
                 record: record.description, pack: pack.name, place: place,

@@ -9,19 +9,24 @@ extension PushPass {
     /// Makes sure that what some changes borrow is still there; what is not is sealed again from the
     /// bytes that are here.
     ///
-    /// Answers those that are nowhere: their items wait. A thumbnail that is gone is left out.
-    func checkBorrowed(_ rows: [Int64]) async throws -> [BorrowedBlob] {
+    /// Answers those that are nowhere: their items wait; and the records that are there. A thumbnail
+    /// that is gone is left out.
+    func checkBorrowed(
+        _ rows: [Int64]
+    ) async throws -> (lost: [BorrowedBlob], there: Set<String>) {
         let borrowed = try await catalog.borrowedBlobs(of: rows)
-        if borrowed.isEmpty { return [] }
+        if borrowed.isEmpty { return ([], []) }
         var lost: [BorrowedBlob] = []
+        var there = Set(borrowed.map(\.ref.recordName))
         for blob in try await missing(of: borrowed) {
+            there.remove(blob.ref.recordName)
             if blob.role == .thumbnail {
                 try await change(blob, spooled: []) { $0.thumb = nil }
             } else if try await !sealFromCache(blob) {
                 lost.append(blob)
             }
         }
-        return lost
+        return (lost, there)
     }
 
     private func missing(of blobs: [BorrowedBlob]) async throws -> [BorrowedBlob] {
@@ -63,7 +68,7 @@ extension PushPass {
         defer { withExtendedLifetime(entered) {} }
         let (opener, random) = (RefOpener(keys: keys, account: account), random)
         let (ref, spooled) = try await Blocking.run {
-            let sealer = FileSealer(opener, random, spool) { _ in nil }
+            let sealer = FileSealer(opener, random, spool)
             let ref = try sealer.seal(geometry, for: blob.key.item, blob.key.id, .original) {
                 try file.read(count: $1, at: $0)
             }
@@ -81,14 +86,9 @@ extension PushPass {
         let tools = MergeTools(
             opener: RefOpener(keys: keys, account: account), random: random, now: clock.now)
         let key = blob.key
-        try await catalog.change("seal a blob again", with: tools, spooled: spooled) { store in
-            try store.change(key.item) { before in
-                guard var draft = before,
-                    let index = draft.attachments.firstIndex(where: { $0.id == key.id })
-                else { return before }
-                edit(&draft.attachments[index])
-                return draft
-            }
+        let (old, role) = (blob.ref, blob.role)
+        try await catalog.change("seal a blob again", with: tools) { store in
+            _ = try store.replace(old, role, of: key, spooled: spooled, edit)
         }
     }
 }

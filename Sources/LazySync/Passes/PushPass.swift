@@ -28,7 +28,9 @@ struct PushPass {
         /// Keeps pulls and other pushes away from the manifest.
         let lock: @Sendable () async throws(SyncError) -> FileLock.Token
         /// Keeps the head beside the key.
-        let keep: @Sendable (Head) async throws(SyncError) -> Void
+        let keepHead: @Sendable (Head) async throws(SyncError) -> Void
+        /// Takes what is pinned out of the spool, before it lets it go.
+        let keep: @Sendable ([Int64]) async -> Void
         /// An attachment's upload begins or ends.
         let changed: @Sendable (AttachmentKey) -> Void
         /// Verified bytes of an attachment that are here; nil if they are not.
@@ -63,8 +65,9 @@ struct PushPass {
         while true {
             let waiting = try await catalog.waiting(after: last, limit: batchEntries)
             guard let end = waiting.last?.row else { break }
-            let ready = try await sendBlobs(waiting.map(\.row), &report, sent, total)
-            report.items += try await sendEntries(ready)
+            let (ready, borrowed) = try await sendBlobs(
+                waiting.map(\.row), &report, sent, total)
+            report.items += try await sendEntries(ready, borrowed)
             last = end
             progress(
                 PushProgress(
@@ -79,7 +82,7 @@ struct PushPass {
 
     private func sendBlobs(
         _ rows: [Int64], _ report: inout PushReport, _ sent: Locked<Int64>, _ total: Int
-    ) async throws -> [Int64] {
+    ) async throws -> (ready: [Int64], borrowed: Set<String>) {
         let items = report.items
         let push = blobPush { [progress] bytes in
             let all = sent.withLock { sum in
@@ -88,7 +91,7 @@ struct PushPass {
             }
             progress(PushProgress(items: items, totalItems: total, bytes: all))
         }
-        let lost = try await checkBorrowed(rows)
+        let (lost, borrowed) = try await checkBorrowed(rows)
         report.refused += lost.map { PushReport.Refused(key: $0.key, reason: .notFound) }
         var ready: [Int64] = []
         var rest = rows.filter { row in !lost.contains { $0.row == row } }
@@ -105,8 +108,9 @@ struct PushPass {
             for job in outcome.swept { try await reseal(job) }
             rest = Array(Set(outcome.swept.map(\.row))).sorted()
         }
+        await hooks.keep(ready)
         try hooks.reached("blobs sent")
-        return ready.sorted()
+        return (ready.sorted(), borrowed)
     }
 
     private func blobPush(_ tell: @escaping @Sendable (Int64) -> Void = { _ in }) -> BlobPush {
@@ -126,21 +130,18 @@ struct PushPass {
             try Resealing(opener: tools.opener, random: random, spool: spool).run(job)
         }
         try hooks.reached("sealed again")
-        let key = job.key
-        try await catalog.change("seal a blob again", with: tools, spooled: spooled) { store in
-            try store.change(key.item) { before in
-                guard var draft = before,
-                    let index = draft.attachments.firstIndex(where: { $0.id == key.id })
-                else { return before }
-                let attachment = draft.attachments[index]
-                if attachment.ref == .address(job.ref) {
-                    draft.attachments[index].ref = .address(ref)
-                } else if attachment.thumb?.ref == .address(job.ref) {
-                    draft.attachments[index].thumb?.ref = .address(ref)
+        let (key, role) = (job.key, job.spooled.role)
+        try await catalog.change("seal a blob again", with: tools) { store in
+            let isFound = try store.replace(job.ref, role, of: key, spooled: spooled) {
+                attachment in
+                if role == .original {
+                    attachment.ref = .address(ref)
+                } else {
+                    attachment.thumb?.ref = .address(ref)
                 }
-                return draft
             }
-            try store.connection.release(job.spooled.record)
+            // Somebody may have taken it out meanwhile: then the trash still needs the old one.
+            if isFound { try store.connection.release(job.spooled.record) }
         }
         try hooks.reached("renamed")
     }
@@ -148,12 +149,12 @@ struct PushPass {
     // MARK: Entries
 
     /// Sends entries whose blobs are at the store; how many went.
-    private func sendEntries(_ rows: [Int64]) async throws -> Int {
+    private func sendEntries(_ rows: [Int64], _ borrowed: Set<String>) async throws -> Int {
         var rest = rows[...]
         var count = 0
         var rounds = 0
         while !rest.isEmpty {
-            switch try await sendOnce(Array(rest)) {
+            switch try await sendOnce(Array(rest), borrowed) {
             case .sent(let push):
                 count += push.entries.count
                 rest = rest.filter { $0 > push.last }
@@ -172,10 +173,10 @@ struct PushPass {
     }
 
     /// One request, with pulls kept away; they may go on before the next.
-    private func sendOnce(_ rows: [Int64]) async throws -> Sent {
+    private func sendOnce(_ rows: [Int64], _ borrowed: Set<String>) async throws -> Sent {
         let held = try await hooks.lock()
         defer { withExtendedLifetime(held) {} }
-        let (push, isReady) = try await prepare(rows)
+        let (push, isReady) = try await prepare(rows, borrowed)
         guard isReady else { return .moved }
         guard let push else { return .nothing }
         try hooks.reached("prepared")
@@ -195,10 +196,12 @@ struct PushPass {
         return try await deliver(push) ? push.entries.count : 0
     }
 
-    private func prepare(_ rows: [Int64]) async throws -> (push: PreparedPush?, isReady: Bool) {
+    private func prepare(
+        _ rows: [Int64], _ borrowed: Set<String>
+    ) async throws -> (push: PreparedPush?, isReady: Bool) {
         if let push = try await catalog.preparedPush() { return (push, true) }
         return try await catalog.preparePush(
-            of: rows, account: account, keys: keys, random: random,
+            of: rows, borrowing: borrowed, account: account, keys: keys, random: random,
             now: Timestamp(seconds: clock.now) ?? .beginning)
     }
 
@@ -209,7 +212,7 @@ struct PushPass {
             try hooks.reached("accepted")
             try await catalog.confirmPush(push.head, account: account, keys: keys)
             try hooks.reached("confirmed")
-            try await hooks.keep(push.head)
+            try await hooks.keepHead(push.head)
             try hooks.reached("head kept")
             return true
         case .moved:
@@ -225,6 +228,7 @@ struct PushPass {
                 return try await remote.push(push.body)
             } catch {
                 guard error.code != Problem.badPush else {
+                    try await catalog.noteMismatch("the server does not take a push that adds up")
                     throw SyncError(
                         .mismatch, "push", "the server does not take a push that adds up")
                 }

@@ -18,7 +18,7 @@ struct Resealing {
         guard let geometry = BlobGeometry(length: length), let blob = known,
             let file = try spool.open(job.spooled.pack)
         else { throw Self.damaged(key) }
-        let sealer = FileSealer(opener, random, spool) { _ in nil }
+        let sealer = FileSealer(opener, random, spool)
         let ref = try sealer.seal(geometry, for: key.item, key.id, role) { offset, count in
             try Self.read(file, job.spooled, blob, geometry, offset, count)
         }

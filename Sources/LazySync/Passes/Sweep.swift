@@ -23,17 +23,23 @@ struct Sweep {
                 let found = Set(dropped.filter(store.holds))
                 // Rarely any: it walks over all that are here or due.
                 let named = found.isEmpty ? [] : try connection.namedThumbnails(of: found)
-                let unsent = try connection.unsentRecords(of: dropped)
+                let trash = TrashFolder(places)
+                var unsent: Set<String>?
                 for record in dropped {
                     let isWanted = try connection.blobRecord(record) != nil
                     let isNamed = named.contains(record)
                     let isThumbnail = found.contains(record) && !isNamed
                     let isTrash = try connection.isTrashRecord(record)
                     let isSpooled = try connection.spooled(record) != nil
-                    // What a push says whose answer has not come may be named by it.
-                    if isSpooled, !isTrash, !unsent.contains(record) {
-                        guard try connection.pushingHead() == nil else { continue }
-                        try connection.release(record)
+                    if !isTrash, isSpooled || (!catalog.isInMemory && trash.holds(record)) {
+                        let names = try unsent ?? connection.unsentRecords()
+                        unsent = names
+                        // What was just brought back has its bytes nowhere else yet; and what a push
+                        // says whose answer has not come may be named by it.
+                        guard !names.contains(record), try connection.pushingHead() == nil else {
+                            continue
+                        }
+                        if isSpooled { try connection.release(record) }
                     }
                     if remove(record, original: !isWanted, thumbnail: isThumbnail, isTrash) {
                         try connection.clearDropped(record)
@@ -48,7 +54,8 @@ struct Sweep {
         _ record: String, original: Bool, thumbnail: Bool, _ isTrash: Bool
     ) -> Bool {
         let trash = TrashFolder(places)
-        let leavesTrash = !isTrash && trash.holds(record)
+        // A catalog in memory knows nothing of what the real one has put there.
+        let leavesTrash = !isTrash && !catalog.isInMemory && trash.holds(record)
         guard original || thumbnail || leavesTrash else { return true }
         do throws(FileError) {
             guard let held = try TransferLocks(places).tryLock(record),

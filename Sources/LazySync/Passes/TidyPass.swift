@@ -22,6 +22,8 @@ struct TidyPass {
     /// How often the store is searched.
     static let sweepSeconds: Int64 = 86_400
     private static let batch = 500
+    /// Of 5,000 names: more than any account has.
+    private static let mostPages = 20_000
 
     /// Does what is due; answers how many records were deleted at the store.
     func run() async throws(SyncError) -> Int {
@@ -40,7 +42,10 @@ struct TidyPass {
         var deleted = 0
         while true {
             let expired = try await catalog.expiredTrash(before: before, limit: Self.batch)
-            guard !expired.isEmpty, try await catalog.isAtVerifiedHead() else { return deleted }
+            guard !expired.isEmpty else { return deleted }
+            // Another device may name one of them since the last pull, which can be long ago.
+            if expired.contains(where: \.isOwn) { _ = try await pull() }
+            guard try await catalog.isAtVerifiedHead() else { return deleted }
             let rows = Set(expired.map(\.row))
             let records = Set(expired.filter(\.isOwn).flatMap(\.records))
             var free = records
@@ -79,7 +84,12 @@ struct TidyPass {
         guard let named else { return 0 }
         var old: [String] = []
         var after: String?
+        var pages = 0
         repeat {
+            pages += 1
+            guard pages < Self.mostPages else {
+                throw RemoteFailure(.serverError, "the store's list does not come to an end")
+            }
             let page = try await list(after: after)
             let names = page.blobs.map(\.name.description)
             let (known, unknown) = Self.split(names, named)

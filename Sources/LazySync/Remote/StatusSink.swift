@@ -50,6 +50,14 @@ extension HTTPClient {
             failure = RemoteFailure(error)
         }
         guard let problem = sorting.problem else { throw failure }
+        // A HEAD counts by its status, but not if it is about a page for people.
+        if request.method == .head, problem.head.status >= 400,
+            problem.head["content-type"]?.lowercased().hasPrefix("text/html") == true
+        {
+            throw RemoteFailure(
+                .serverError, "the server answered \(problem.head.status) with a page",
+                status: problem.head.status)
+        }
         throw Problem.failure(
             problem.head, body: problem.body, hadToken: request.headers["authorization"] != nil,
             isHead: request.method == .head)

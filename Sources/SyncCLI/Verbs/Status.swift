@@ -15,6 +15,7 @@ extension Verb {
             flags
               headMismatch        the server's answers do not add up: decide with 'sync trust'
               imported            a file brought the catalog: 'sync restore' checks it
+              trusting            'sync trust' did not come to its end: 'sync restore' goes on
               heldDeletions       the head removes more than one would expect: decide with 'sync trust'
               containerMissing    SYNC_CONTAINER names a folder that is not there
               twoPlaces           both places have a catalog: decide with 'sync adopt'

@@ -42,25 +42,25 @@ final class ImageSource {
             { _, offset, whence, data in
                 ImageSource.call(data) { $0.seek(to: offset, whence: whence) }
             }, data)
-        Self.order.withLock { _ in }
+        Self.order.withLock { $0 &+= 1 }
         defer {
             // Images that still refer to the source are gone by then, and nobody calls back.
             vips.unref(UnsafeMutableRawPointer(source))
-            Self.order.withLock { _ in }
+            Self.order.withLock { $0 &+= 1 }
         }
         return withExtendedLifetime(self) { body(source) }
     }
 
     /// Orders the calls of libvips, which come from threads of its own, one at a time.
     ///
-    /// Who looks for races cannot see its locks, and sees this one.
-    private static let order = Locked<Void>(())
+    /// Who looks for races cannot see its locks, and sees this one; it needs a value that it can see.
+    private static let order = Locked(0)
 
     private static func call(
         _ data: UnsafeMutableRawPointer?, _ body: (ImageSource) -> Int64
     ) -> Int64 {
-        order.withLock { _ in }
-        defer { order.withLock { _ in } }
+        order.withLock { $0 &+= 1 }
+        defer { order.withLock { $0 &+= 1 } }
         guard let data else { return -1 }
         return body(Unmanaged<ImageSource>.fromOpaque(data).takeUnretainedValue())
     }

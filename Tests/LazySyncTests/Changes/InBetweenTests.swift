@@ -1,0 +1,131 @@
+import Foundation
+import SyncPlatform
+import Testing
+
+@testable import LazySync
+@testable import MockServer
+@testable import TestSupport
+
+/// Changes, looks and ends that come in between two steps of something longer.
+@Suite struct InBetweenTests {
+    @Test func `what is added to an item while others' blobs are sent goes with the next push`()
+        async throws
+    {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            let engine = try await home.login()
+            let item = try await engine.add(title: "x").items[0]
+            _ = try await engine.push()
+            try await engine.edit(item, ItemEdit(title: "y"))
+            _ = try await engine.add(files: [try home.file("large", TestHome.bytes(90_000))])
+            let gate = FaultGate()
+            home.server.faults.add(.put("/v1/blobs/"), times: 1, .hold(gate))
+            let pushing = Task { try await engine.push() }
+            try await gate.reached()
+            let late = TestHome.bytes(70_000, seed: 9)
+            let added = try await engine.add(files: [try home.file("late", late)], to: item)
+            gate.open()
+            let first = try await pushing.value
+            #expect(first.items == 1 && first.waiting == 1)
+            let key = added.attachments[0]
+            let here = try await engine.materialize(key)
+            #expect(try Data(contentsOf: URL(filePath: here.path)) == Data(late))
+            #expect(try await engine.push().isComplete)
+            let other = try TestHome(beside: home)
+            other.addsFiles = true
+            let second = try await other.login()
+            _ = try await second.restore()
+            let there = try await second.materialize(key)
+            #expect(try Data(contentsOf: URL(filePath: there.path)) == Data(late))
+            try other.check()
+        }
+    }
+
+    @Test func `bytes that were brought back survive a sweep that comes before them`()
+        async throws
+    {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            let engine = try await home.login()
+            let bytes = TestHome.bytes(80_000)
+            let added = try await engine.add(files: [try home.file("a", bytes)])
+            let (item, key) = (added.items[0], added.attachments[0])
+            _ = try await engine.push()
+            _ = try await engine.materialize(key)
+            try await engine.remove(item)
+            _ = try await engine.push()
+            // As one who is killed after the commit.
+            try await engine.change("untrash") { store in
+                let trashed = try #require(try store.connection.trashed(item, nil))
+                let draft = try ItemDraft(trashed.payload, using: store.decoder)
+                try store.change(item, over: trashed.payload) { _ in draft }
+                try store.forgetTrash(item, nil)
+            }
+            _ = try await engine.restore()
+            home.server.faults.add(.get("/v1/blobs/"), .drop(.reset))
+            let file = try await engine.materialize(key)
+            #expect(try Data(contentsOf: URL(filePath: file.path)) == Data(bytes))
+        }
+    }
+
+    @Test func `trusting puts what the server has removed into the trash`() async throws {
+        let account = TestAccount()
+        let item = account.add("theirs", TestFile("a.bin", TestHome.bytes(30_000)))
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.login()
+            _ = try await engine.restore()
+            account.remove(item.id)
+            account.push()
+            _ = try await engine.trustServer()
+            #expect(try await Shown(engine).titles == [])
+            #expect(try await engine.trash().map(\.title) == ["theirs"])
+        }
+    }
+
+    @Test func `a decision that cannot be carried out changes nothing`() async throws {
+        try await withHome(TestAccount()) { home in
+            let engine = try await home.login()
+            _ = try await engine.add(title: "a")
+            _ = try await engine.push()
+            home.server.faults.add(.all, .drop(.reset))
+            await #expect(throws: SyncError.self) { try await engine.trustServer() }
+            let status = try await engine.status()
+            #expect(status.head == 1 && status.verified && status.flags.isEmpty)
+            home.server.faults.clear()
+        }
+    }
+
+    @Test func `what is pinned stays here when its push is done`() async throws {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            let engine = try await home.login()
+            try await engine.setAllPinned(true)
+            let bytes = TestHome.bytes(70_000)
+            let key = try await engine.add(files: [try home.file("a", bytes)]).attachments[0]
+            _ = try await engine.push()
+            home.server.faults.add(.get("/v1/blobs/"), .drop(.reset))
+            #expect(try await engine.attachments().map(\.state) == [.here])
+            let file = try await engine.materialize(key)
+            #expect(try Data(contentsOf: URL(filePath: file.path)) == Data(bytes))
+        }
+    }
+
+    @Test func `adding ends when it is cancelled, and leaves nothing`() async throws {
+        try await withHome(TestAccount()) { home in
+            let engine = try await home.login()
+            let path = try home.file("large", [])
+            // A sparse file: as long as it takes to seal, and no longer to make.
+            try File(path, for: .readWrite).truncate(to: 1 << 36)
+            let adding = Task { try await engine.add(files: [path]) }
+            while try home.packs.isEmpty { await Task.yield() }
+            adding.cancel()
+            let error = await #expect(throws: SyncError.self) { try await adding.value }
+            #expect(error?.code == .cancelled)
+            _ = try await engine.add(title: "a note")
+            _ = try await engine.push()
+            #expect(try home.packs.isEmpty)
+            #expect(try await Shown(engine).titles == ["a note"])
+        }
+    }
+}
