@@ -6,10 +6,7 @@ internal import SyncPlatform
 enum ChangeQuery: String, CaseIterable {
     // MARK: The outbox
 
-    case waiting = """
-        SELECT base, revision, sent_revision, sent_version, sent_leaf, sent_payload
-        FROM outbox WHERE entry = ?1
-        """
+    case waiting = "SELECT base, sent_leaf, sent_payload FROM outbox WHERE entry = ?1"
     case anyWaiting = "SELECT entry FROM outbox WHERE entry > 0 LIMIT 1"
     case changeMark = """
         SELECT count(*), coalesce(sum(revision), 0), coalesce(max(entry), 0) FROM outbox

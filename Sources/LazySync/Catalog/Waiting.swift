@@ -5,13 +5,10 @@ internal import SyncPlatform
 struct Waiting: Sendable {
     /// The item's payload as the server has it; nil if it has none, or a tombstone.
     let base: [UInt8]?
-    let revision: Int64
     let sent: Sent?
 
     /// What a push says of an entry.
     struct Sent: Sendable {
-        let revision: Int64
-        let version: UInt64
         let leaf: SetDigest
         /// nil for a removal.
         let payload: [UInt8]?
@@ -25,13 +22,10 @@ extension Connection {
         query.bind(entry, at: 1)
         guard try query.step() else { return nil }
         var sent: Waiting.Sent?
-        if !query.isNull(2), let leaf = SetDigest(bytes: query.blob(4).span) {
-            sent = Waiting.Sent(
-                revision: query.int(2), version: UInt64(bitPattern: query.int(3)), leaf: leaf,
-                payload: query.isNull(5) ? nil : query.blob(5))
+        if let leaf = SetDigest(bytes: query.blob(1).span) {
+            sent = Waiting.Sent(leaf: leaf, payload: query.isNull(2) ? nil : query.blob(2))
         }
-        return Waiting(
-            base: query.isNull(0) ? nil : query.blob(0), revision: query.int(1), sent: sent)
+        return Waiting(base: query.isNull(0) ? nil : query.blob(0), sent: sent)
     }
 
     /// Whether any change waits.

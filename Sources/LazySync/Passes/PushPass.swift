@@ -39,9 +39,9 @@ struct PushPass {
         var reached: @Sendable (String) throws -> Void = { _ in }
     }
 
-    /// How often another device may be first, in one run.
+    /// How often another device may be first, for the items of one batch.
     private static let mostRounds = 20
-    /// How often blobs that were swept at the store are sealed again, in one run.
+    /// How often blobs that were swept at the store are sealed again, for the items of one batch.
     private static let mostReseals = 3
 
     /// Sends everything that waits.

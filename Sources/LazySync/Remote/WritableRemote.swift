@@ -36,11 +36,6 @@ struct ManifestPush: Sendable {
     let head: Head
     let entries: [(facts: EntryFacts, sealed: [UInt8])]
 
-    /// The most entries that one push may have; more are several.
-    static let entryLimit = 5_000
-    /// The most bytes that its body may have.
-    static let byteLimit = 64 << 20
-
     /// What one entry adds to the body at the most, so that a push can be planned.
     static func byteCount(sealed count: Int) -> Int { (count * 4 + 2) / 3 + 160 }
 
