@@ -49,8 +49,11 @@ extension SyncEngine {
 
     /// Deletes at the store what is due; how much that was.
     func tidy() async throws(SyncError) -> Int {
+        // Nobody waits for it: it is tried once, and again with a later push.
+        var policy = configuration.policy
+        (policy.attempts, policy.connections, policy.ceiling) = (1, 1, .seconds(1))
         let pass = TidyPass(
-            catalog: catalog, remote: try await opened.writer(), policy: configuration.policy,
+            catalog: catalog, remote: try await opened.writer(), policy: policy,
             clock: configuration.clock, random: configuration.random
         ) { [weak self] () async throws(SyncError) in
             try await self?.pull(nil).entries ?? 0

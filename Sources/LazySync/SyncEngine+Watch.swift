@@ -44,9 +44,9 @@ extension SyncEngine {
                 let mark = try await catalog.changeMark()
                 let restore = try await restoreHere(thumbnails: true, progress: nil)
                 let push = try await pushHere(asksAgain: false, nil)
-                failures = 0
                 tell(.done(RunReport(restore: restore, push: push)))
                 try await waitForChange(since: push.waiting == 0 ? .none : mark)
+                failures = 0
             } catch {
                 guard error.isTransient else { throw error }
                 failures += 1

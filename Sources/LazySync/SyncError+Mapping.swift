@@ -53,6 +53,9 @@ extension SyncError {
             self.init(
                 .invalidInput, operation, "it is more than an item can hold",
                 hint: "an item has 1,000 attachments and 1 MiB of text at the most")
+        case let error as FormatError:
+            self.init(
+                .storage, operation, "what was read does not follow the format (\(error.code))")
         case is CancellationError:
             self.init(.cancelled, operation, "cancelled")
         default:

@@ -8,10 +8,13 @@ internal import SyncPlatform
 struct Spool: Sendable {
     let folder: String
     private let lock: FileLock
+    /// Held by who pushes.
+    private let push: FileLock
 
     init(_ places: AccountPlaces) {
         folder = places.data + "/spool"
         lock = FileLock(path: places.locks + "/spool")
+        push = FileLock(path: places.locks + "/push")
     }
 
     /// Answers what must be held from before a file is made until its rows are committed.
@@ -36,13 +39,15 @@ struct Spool: Sendable {
         }
     }
 
-    /// The files that are there, each of them written to its end; none while somebody writes one.
+    /// The files that are there, each of them written to its end; none while somebody writes one,
+    /// or pushes and so is about to remove some.
     ///
     /// Rows are looked at afterwards: who has written one of them has named it by then.
     func finished() throws(FileError) -> [String] {
         guard try FileSystem.facts(folder) != nil else { return [] }
         let names = try Directory.list(folder)
-        return try lock.isLocked() ? [] : names
+        if try lock.isLocked() { return [] }
+        return try push.isLocked() ? [] : names
     }
 
     /// Removes the files that `isNamed` does not know, unless somebody is writing one.
@@ -129,11 +134,17 @@ final class SpoolPack {
             try write()
             return start
         } catch {
-            length = start
-            begun = min(begun, start)
-            try file.truncate(to: start)
+            cut(to: start)
             throw error
         }
+    }
+
+    /// Cuts off what begins at a place: nobody will name it.
+    func cut(to place: Int64) {
+        length = place
+        begun = min(begun, place)
+        // What cannot be cut is written over, or lies there named by nobody.
+        try? file.truncate(to: place)
     }
 
     private func write() throws(FileError) {

@@ -93,7 +93,8 @@ final class FileSealer {
 
     /// Puts on the disk what was sealed; nothing of it is kept without this.
     func finish() throws {
-        try pack?.finish()
+        // One with nothing in it goes.
+        if let pack, pack.length > 0 { try pack.finish() }
         pack = nil
     }
 
@@ -134,8 +135,11 @@ final class FileSealer {
         return new
     }
 
-    /// Forgets the blob that was sealed last; its bytes stay in their file, named by nobody.
-    private func takeBack() { spooled.removeLast() }
+    /// Forgets the blob that was sealed last, and cuts it off its file.
+    private func takeBack() {
+        let last = spooled.removeLast()
+        if let pack, pack.name == last.pack { pack.cut(to: last.place) }
+    }
 
     private func sealThumbnail(
         _ bytes: [UInt8], _ attachment: AttachmentID, _ entry: EntryID
@@ -165,9 +169,8 @@ final class FileSealer {
         try check(path)
         var opened: File?
         try reading(path) { () throws(FileError) in
-            let file = try File(chosenByUser: path)
-            guard try file.facts().kind == .regular else { return "it is no file" }
-            opened = file
+            // Also if it was a file a moment ago and is a pipe by now, this does not wait.
+            opened = try File(regularFileChosenByUser: path)
             return nil
         }
         guard let opened else { throw refusal(path, "it is no file") }

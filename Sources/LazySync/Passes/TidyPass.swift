@@ -77,6 +77,8 @@ struct TidyPass {
         guard last + Self.sweepSeconds <= clock.now, try await catalog.isAtVerifiedHead() else {
             return 0
         }
+        // What fails now is tried again in an hour, and not with every push.
+        try await catalog.noteSwept(at: clock.now - Self.sweepSeconds + 3_600)
         let seed = random.number()
         let named = try await catalog.forEachNamedRecord(
             NameFilter(seed: seed), includingTrash: { _ in true }

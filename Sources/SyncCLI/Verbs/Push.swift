@@ -9,9 +9,9 @@ extension Verb {
 
             Sends every change that waits; first what others sent is brought here and merged. What was
             sent halfway goes on from there. The summary says what went and what still waits; for a
-            file that the server does not take, why. Bytes that went leave this device, unless they are
-            pinned or somebody has opened them; they come again when they are opened. Exits with 5 if something still waits, or with 3
-            or 4 if nothing went, for the one reason.
+            file that the server does not take, why. Bytes that went leave this device, unless they
+            are pinned or somebody has opened them; they come again when they are opened. Exits with
+            5 if something still waits, or with 3 or 4 if nothing went, for the one reason.
 
             examples
               sync push

@@ -51,6 +51,17 @@ package final class File: Sendable {
         }
     }
 
+    /// Opens for reading a regular file that the user named: links are followed, and the owner does
+    /// not matter.
+    ///
+    /// - Throws: `notOurs` for what is no regular file, without waiting for the other end of a pipe.
+    package convenience init(regularFileChosenByUser path: String) throws(FileError) {
+        try self.init(path, flags: O_RDONLY | O_NONBLOCK, mode: 0)
+        guard try facts().kind == .regular else {
+            throw FileError(.notOurs, operation: "open", path: path)
+        }
+    }
+
     private convenience init(_ path: String, flags: Int32, mode: UInt32) throws(FileError) {
         try FileSystem.check(path)
         let descriptor = try posix("open", path) {

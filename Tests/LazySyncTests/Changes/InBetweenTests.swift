@@ -111,6 +111,38 @@ import Testing
         }
     }
 
+    @Test func `a file that cannot be added leaves nothing in the spool`() async throws {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            home.configuration.thumbnail = { file in
+                // As somebody who writes into it all the time.
+                try? File(file.path, for: .readWrite).write([1].span, at: Int64.random(in: 0...9))
+                return nil
+            }
+            let engine = try await home.login()
+            let path = try home.file("moving.jpg", TestHome.bytes(300_000))
+            let error = await #expect(throws: SyncError.self) {
+                try await engine.add(title: "x", files: [path])
+            }
+            #expect(error?.code == .invalidInput)
+            #expect(try home.packs.isEmpty)
+            #expect(try await engine.verify().isRight)
+        }
+    }
+
+    @Test func `a server that waits for nobody is not asked without a pause`() async throws {
+        try await withHome(TestAccount()) { home in
+            let engine = try await home.login()
+            home.server.faults.add(.get("/v1/manifest/head"), .answer(status: 204))
+            let watching = Task { try await engine.watch() }
+            while home.clock.waits.count(where: { $0 == .seconds(1) }) < 20 { await Task.yield() }
+            watching.cancel()
+            try await watching.value
+            let asked = home.server.log.entries.count { $0.path.hasPrefix("/v1/manifest/head") }
+            #expect(asked <= home.clock.waits.count(where: { $0 == .seconds(1) }) + 1)
+        }
+    }
+
     @Test func `adding ends when it is cancelled, and leaves nothing`() async throws {
         try await withHome(TestAccount()) { home in
             let engine = try await home.login()
