@@ -37,9 +37,7 @@ extension SyncEngine {
             if report.items > 0 { broadcast.send(.catalog) }
             // What cannot be deleted at the store now can be later.
             _ = try? await tidy()
-            let seconds = start.duration(to: clock.now)
-            report.seconds =
-                Double(seconds.components.seconds) + Double(seconds.components.attoseconds) / 1e18
+            report.seconds = start.duration(to: clock.now) / .seconds(1)
             return report
         } catch {
             _ = try? await note(error)

@@ -136,9 +136,7 @@ public actor SyncEngine {
         }
         report.head = pull.head?.seq ?? 0
         report.verified = true
-        let seconds = start.duration(to: clock.now)
-        report.seconds =
-            Double(seconds.components.seconds) + Double(seconds.components.attoseconds) / 1e18
+        report.seconds = start.duration(to: clock.now) / .seconds(1)
         if pull.heldDeletions > 0 {
             throw SyncError(
                 .tooManyDeletions, "restore",

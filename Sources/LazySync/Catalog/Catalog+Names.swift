@@ -3,12 +3,13 @@ internal import SyncPlatform
 /// Which records are named, by anything: what is shown, what the server has instead, what cannot be
 /// read as a whole, the spool and the trash.
 extension Catalog {
-    /// Hands out the name of every record that must stay at the store; as long as the account.
+    /// Gathers the name of every record that must stay at the store; takes as long as the account is
+    /// large.
     ///
-    /// `trash` says which of what lies in the trash counts. Answers false, and what was handed out
-    /// says nothing, where an entry cannot be read: nobody knows what it names.
-    func forEachNamedRecord<Result: Sendable>(
-        _ initial: Result, includingTrash isCounted: @escaping @Sendable (Int64) -> Bool,
+    /// `isCounted` says which rows of the trash do. Answers nil where an entry cannot be read: nobody
+    /// knows what it names.
+    func namedRecords<Result: Sendable>(
+        into initial: Result, includingTrash isCounted: @escaping @Sendable (Int64) -> Bool,
         _ body: @escaping @Sendable (inout Result, Span<UInt8>) -> Void
     ) async throws(SyncError) -> Result? {
         try await inspect("look for what is named") { connection in
@@ -17,7 +18,7 @@ extension Catalog {
                 try connection.stagedIDs(verified: true, readable: false, limit: 1).isEmpty,
                 try connection.stagedIDs(verified: false, readable: false, limit: 1).isEmpty
             else { return nil }
-            for query in [ChangeNames.shown, .spool] {
+            for query in [NamesQuery.shown, .spool] {
                 let names = try connection.prepare(query.rawValue)
                 while try names.step() {
                     for column in [0, 1] as [Int32] where !names.isNull(column) {
@@ -26,14 +27,14 @@ extension Catalog {
                     }
                 }
             }
-            let payloads = try connection.prepare(ChangeNames.payloads.rawValue)
+            let payloads = try connection.prepare(NamesQuery.payloads.rawValue)
             while try payloads.step() {
                 for column in [0, 1] as [Int32] where !payloads.isNull(column) {
                     let payload = payloads.blob(column)
                     CloudBlobRef.forEachName(in: payload.span) { body(&result, $0) }
                 }
             }
-            let trash = try connection.prepare(ChangeNames.trash.rawValue)
+            let trash = try connection.prepare(NamesQuery.trash.rawValue)
             while try trash.step() {
                 guard isCounted(trash.int(1)) else { continue }
                 let name = trash.blob(0)
@@ -44,7 +45,7 @@ extension Catalog {
     }
 
     /// Where names stand; each walks over all of its rows.
-    enum ChangeNames: String, CaseIterable {
+    enum NamesQuery: String, CaseIterable {
         case shown = """
             SELECT substr(cloud_blob_ref, 106), substr(thumb_cloud_blob_ref, 106) FROM attachment
             """

@@ -28,3 +28,21 @@ extension Attempts {
         }
     }
 }
+
+extension Backoff {
+    /// Makes a call until it is answered, as often as this policy allows.
+    ///
+    /// - Throws: The last failure; `CancellationError`.
+    func retrying<Answer>(
+        _ clock: any WaitingClock, _ call: () async throws(RemoteFailure) -> Answer
+    ) async throws -> Answer {
+        var attempts = Attempts()
+        while true {
+            do throws(RemoteFailure) {
+                return try await call()
+            } catch {
+                try await attempts.wait(after: error, self, clock)
+            }
+        }
+    }
+}

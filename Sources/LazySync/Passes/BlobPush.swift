@@ -76,8 +76,8 @@ struct BlobPush {
         let large = jobs.filter { UInt64($0.spooled.size) > BlobUpload.putLimit }
         let shared = Shared(
             locks: try TransferLocks.uploads(places).many(), packs: OpenPacks(Spool(places)))
-        async let fromSmall = send(small, width: Self.width, shared)
-        async let fromLarge = send(large, width: Self.largeWidth, shared)
+        async let fromSmall = small.concurrently(Self.width) { try await send($0, shared) }
+        async let fromLarge = large.concurrently(Self.largeWidth) { try await send($0, shared) }
         let results = try await fromSmall + fromLarge
         var outcome = Outcome()
         var stored: Set<String> = []
@@ -105,25 +105,6 @@ struct BlobPush {
         let waiting = Set(jobs.filter { !stored.contains($0.spooled.record) }.map(\.row))
         outcome.ready = rows.filter { !waiting.contains($0) }
         return outcome
-    }
-
-    private func send(
-        _ jobs: [UploadJob], width: Int, _ shared: Shared
-    ) async throws -> [Result] {
-        try await withThrowingTaskGroup(of: Result.self) { group in
-            var rest = jobs[...]
-            var results: [Result] = []
-            results.reserveCapacity(jobs.count)
-            for _ in 0..<width {
-                guard let job = rest.popFirst() else { break }
-                group.addTask { try await send(job, shared) }
-            }
-            while let result = try await group.next() {
-                results.append(result)
-                if let job = rest.popFirst() { group.addTask { try await send(job, shared) } }
-            }
-            return results
-        }
     }
 
     @concurrent
@@ -171,20 +152,7 @@ struct BlobPush {
 
     /// Whether the store still has every one of some blobs.
     func areStored(_ blobs: [SpooledBlob]) async throws -> Bool {
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            var rest = blobs[...]
-            for _ in 0..<Self.width {
-                guard let blob = rest.popFirst() else { break }
-                group.addTask { try await isStored(blob) }
-            }
-            var areStored = true
-            while let isStored = try await group.next() {
-                areStored = areStored && isStored
-                guard areStored, let blob = rest.popFirst() else { continue }
-                group.addTask { try await self.isStored(blob) }
-            }
-            return areStored
-        }
+        try await blobs.concurrently(Self.width) { try await isStored($0) }.allSatisfy { $0 }
     }
 
     @concurrent

@@ -60,13 +60,8 @@ struct PageSource {
         _ remote: any Remote, _ policy: Backoff, _ clock: any WaitingClock, _ after: UInt64,
         _ token: String?, _ limit: Int
     ) async throws -> ManifestPage {
-        var attempts = Attempts()
-        while true {
-            do throws(RemoteFailure) {
-                return try await remote.manifestPage(after: after, page: token, limit: limit)
-            } catch {
-                try await attempts.wait(after: error, policy, clock)
-            }
+        try await policy.retrying(clock) { () async throws(RemoteFailure) in
+            try await remote.manifestPage(after: after, page: token, limit: limit)
         }
     }
 }

@@ -18,7 +18,8 @@ extension PushPass {
         if borrowed.isEmpty { return ([], []) }
         var lost: [BorrowedBlob] = []
         var there = Set(borrowed.map(\.ref.recordName))
-        for blob in try await missing(of: borrowed) {
+        let missing = try await borrowed.concurrently(Self.width) { try await ifMissing($0) }
+        for blob in missing.compactMap({ $0 }).sorted(by: { $0.row < $1.row }) {
             there.remove(blob.ref.recordName)
             if blob.role == .thumbnail {
                 try await change(blob, spooled: []) { $0.thumb = nil }
@@ -27,22 +28,6 @@ extension PushPass {
             }
         }
         return (lost, there)
-    }
-
-    private func missing(of blobs: [BorrowedBlob]) async throws -> [BorrowedBlob] {
-        try await withThrowingTaskGroup(of: BorrowedBlob?.self) { group in
-            var rest = blobs[...]
-            for blob in rest.prefix(Self.width) { group.addTask { try await ifMissing(blob) } }
-            rest = rest.dropFirst(Self.width)
-            var missing: [BorrowedBlob] = []
-            while let found = try await group.next() {
-                if let found { missing.append(found) }
-                if let blob = rest.popFirst() {
-                    group.addTask { try await ifMissing(blob) }
-                }
-            }
-            return missing.sorted { $0.row < $1.row }
-        }
     }
 
     @concurrent
@@ -66,9 +51,9 @@ extension PushPass {
         let spool = Spool(places)
         let entered = try spool.enter()
         defer { withExtendedLifetime(entered) {} }
-        let (opener, random) = (RefOpener(keys: keys, account: account), random)
+        let tools = tools
         let (ref, spooled) = try await Blocking.run {
-            let sealer = FileSealer(opener, random, spool)
+            let sealer = FileSealer(tools.opener, tools.random, spool)
             let ref = try sealer.seal(geometry, for: blob.key.item, blob.key.id, .original) {
                 try file.read(count: $1, at: $0)
             }
@@ -83,12 +68,8 @@ extension PushPass {
         _ blob: BorrowedBlob, spooled: [SpooledBlob],
         _ edit: @escaping @Sendable (inout ItemDraft.Attachment) -> Void
     ) async throws {
-        let tools = MergeTools(
-            opener: RefOpener(keys: keys, account: account), random: random, now: clock.now)
-        let key = blob.key
-        let (old, role) = (blob.ref, blob.role)
         try await catalog.change("seal a blob again", with: tools) { store in
-            _ = try store.replace(old, role, of: key, spooled: spooled, edit)
+            _ = try store.replace(blob.ref, blob.role, of: blob.key, spooled: spooled, edit)
         }
     }
 }

@@ -78,6 +78,12 @@ struct PushPass {
         return report
     }
 
+    /// What changing an item needs.
+    var tools: MergeTools {
+        MergeTools(
+            opener: RefOpener(keys: keys, account: account), random: random, now: clock.now)
+    }
+
     // MARK: Blobs
 
     private func sendBlobs(
@@ -124,10 +130,9 @@ struct PushPass {
         let spool = Spool(places)
         let entered = try spool.enter()
         defer { withExtendedLifetime(entered) {} }
-        let tools = MergeTools(
-            opener: RefOpener(keys: keys, account: account), random: random, now: clock.now)
-        let (ref, spooled) = try await Blocking.run { [random] in
-            try Resealing(opener: tools.opener, random: random, spool: spool).run(job)
+        let tools = tools
+        let (ref, spooled) = try await Blocking.run {
+            try Resealing(opener: tools.opener, random: tools.random, spool: spool).run(job)
         }
         try hooks.reached("sealed again")
         let (key, role) = (job.key, job.spooled.role)
@@ -222,18 +227,14 @@ struct PushPass {
     }
 
     private func post(_ push: PreparedPush) async throws -> PushAnswer {
-        var attempts = Attempts()
-        while true {
-            do throws(RemoteFailure) {
-                return try await remote.push(push.body)
-            } catch {
-                guard error.code != Problem.badPush else {
-                    try await catalog.noteMismatch("the server does not take a push that adds up")
-                    throw SyncError(
-                        .mismatch, "push", "the server does not take a push that adds up")
-                }
-                try await attempts.wait(after: error, policy, clock)
+        do {
+            return try await policy.retrying(clock) { () async throws(RemoteFailure) in
+                try await remote.push(push.body)
             }
+        } catch let failure as RemoteFailure where failure.code == Problem.badPush {
+            let what = "the server does not take a push that adds up"
+            try await catalog.noteMismatch(what)
+            throw SyncError(.mismatch, "push", what)
         }
     }
 

@@ -206,13 +206,8 @@ struct RestorePass {
     }
 
     private func entries(_ ids: [EntryID]) async throws -> ManifestPage {
-        var attempts = Attempts()
-        while true {
-            do throws(RemoteFailure) {
-                return try await remote.entries(ids)
-            } catch {
-                try await attempts.wait(after: error, policy, clock)
-            }
+        try await policy.retrying(clock) { () async throws(RemoteFailure) in
+            try await remote.entries(ids)
         }
     }
 }

@@ -50,8 +50,8 @@ struct TidyPass {
             let records = Set(expired.filter(\.isOwn).flatMap(\.records))
             var free = records
             if !records.isEmpty {
-                let named = try await catalog.forEachNamedRecord(
-                    Set<String>(), includingTrash: { !rows.contains($0) }
+                let named = try await catalog.namedRecords(
+                    into: Set<String>(), includingTrash: { !rows.contains($0) }
                 ) { found, name in
                     let name = String(decoding: [UInt8](copying: name), as: UTF8.self)
                     if records.contains(name) { found.insert(name) }
@@ -80,8 +80,8 @@ struct TidyPass {
         // What fails now is tried again in an hour, and not with every push.
         try await catalog.noteSwept(at: clock.now - Self.sweepSeconds + 3_600)
         let seed = random.number()
-        let named = try await catalog.forEachNamedRecord(
-            NameFilter(seed: seed), includingTrash: { _ in true }
+        let named = try await catalog.namedRecords(
+            into: NameFilter(seed: seed), includingTrash: { _ in true }
         ) { filter, name in filter.insert(name) }
         guard let named else { return 0 }
         var old: [String] = []
@@ -125,24 +125,14 @@ struct TidyPass {
     // MARK: Calls
 
     private func list(after: String?) async throws -> BlobList {
-        var attempts = Attempts()
-        while true {
-            do throws(RemoteFailure) {
-                return try await remote.blobs(after: after, limit: 5_000)
-            } catch {
-                try await attempts.wait(after: error, policy, clock)
-            }
+        try await policy.retrying(clock) { () async throws(RemoteFailure) in
+            try await remote.blobs(after: after, limit: 5_000)
         }
     }
 
     private func delete(_ record: String) async throws {
-        var attempts = Attempts()
-        while true {
-            do throws(RemoteFailure) {
-                return try await remote.delete(record)
-            } catch {
-                try await attempts.wait(after: error, policy, clock)
-            }
+        try await policy.retrying(clock) { () async throws(RemoteFailure) in
+            try await remote.delete(record)
         }
     }
 }
