@@ -162,4 +162,54 @@ import Testing
         let merged = Self.merge(.of(Self.ref("a")), size: 9, over: old)
         #expect(merged.thumbnail == .due && !merged.keepsThumbnailBytes)
     }
+
+    // MARK: What is written at all
+
+    /// One attachment with a thumbnail as the catalog has it, and the payload that says the same but
+    /// for what `edit` changes.
+    private static func isLeftAlone(
+        createdAt: Int64 = 60, _ edit: (inout EntryPayload.Attachment, inout [UInt8]) -> Void
+    ) -> Bool {
+        var text = Array("a.jpgimage/jpegimage/webp".utf8)
+        let refs = [ref("a"), ref("t")].map { ref in
+            let start = text.count
+            text += ref.packed
+            return EntryPayload.Ref.packed(start..<text.count)
+        }
+        let known = KnownAttachment(
+            row: 1, size: 7, address: .complete, ref: ref("a"), thumbnail: .here,
+            thumbnailSize: 5, thumbnailRef: ref("t"),
+            words: .init(
+                position: 2, createdAt: 60, name: Array("a.jpg".utf8),
+                type: Array("image/jpeg".utf8), thumbType: Array("image/webp".utf8)))
+        var new = EntryPayload.Attachment(
+            id: TestSupport.known(AttachmentID(String(repeating: "a", count: 32))), name: 0..<5,
+            type: 5..<15, size: 7, ref: refs[0],
+            thumb: EntryPayload.Thumb(type: 15..<25, size: 5, ref: refs[1]), position: 2)
+        edit(&new, &text)
+        let merged = MergedAttachment(new, over: known, in: text.span)
+        return known.isSame(as: merged, new, createdAt: createdAt, text.span)
+    }
+
+    @Test func `an attachment that its item's change did not touch is not written`() {
+        #expect(Self.isLeftAlone { _, _ in })
+        // An absent ref keeps the address.
+        #expect(Self.isLeftAlone { new, _ in new.ref = .absent })
+    }
+
+    @Test func `one that differs in anything is`() {
+        #expect(!Self.isLeftAlone(createdAt: 61) { _, _ in })
+        let edits: [(inout EntryPayload.Attachment, inout [UInt8]) -> Void] = [
+            { new, _ in new.name = 0..<4 }, { new, _ in new.type = 15..<25 },
+            { new, _ in new.size = 8 }, { new, _ in new.position = 3 },
+            { new, _ in new.ref = .null }, { new, _ in new.ref = .invalid },
+            { new, _ in new.thumb = nil }, { new, _ in new.thumb?.size = 6 },
+            { new, _ in new.thumb?.type = 5..<15 }, { new, _ in new.thumb?.ref = .null },
+            // The same records under keys that are wrapped anew.
+            { _, text in text[25] ^= 1 }, { _, text in text[25 + 106] ^= 1 },
+        ]
+        for (index, edit) in edits.enumerated() {
+            #expect(!Self.isLeftAlone(edit), "edit \(index)")
+        }
+    }
 }

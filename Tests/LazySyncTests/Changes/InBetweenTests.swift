@@ -130,6 +130,75 @@ import Testing
         }
     }
 
+    @Test func `a push that adds up and is not taken is a mismatch, which status tells`()
+        async throws
+    {
+        try await withHome(TestAccount()) { home in
+            let engine = try await home.login()
+            _ = try await engine.add(title: "a")
+            home.server.faults.add(.post("/v1/manifest"), .problem(422, code: "bad-push"))
+            let error = await #expect(throws: SyncError.self) { try await engine.push() }
+            #expect(error?.code == .mismatch)
+            #expect(try await engine.status().flags == ["headMismatch"])
+            #expect(try await engine.status().outbox == 1)
+        }
+    }
+
+    @Test func `a page that says 404 to a HEAD says nothing about a blob`() async throws {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            let engine = try await home.login()
+            _ = try await engine.add(files: [try home.file("a", [1, 2, 3])])
+            home.server.faults.add(.head("/v1/blobs/"), .html(404))
+            let push = try await engine.push()
+            #expect(push.waiting == 1 && push.refused.map(\.reason) == [.serverError])
+            #expect(push.blobs == 0 && home.server.log.entries.count { $0.method == "PUT" } == 1)
+            home.server.faults.clear()
+            #expect(try await engine.push().isComplete)
+        }
+    }
+
+    @Test func `what others removed goes from the trash after 30 days where nobody pushes`()
+        async throws
+    {
+        let account = TestAccount()
+        let item = account.add("theirs", TestFile("a.bin", TestHome.bytes(3_000)))
+        account.push()
+        try await withHome(account) { home in
+            let engine = try await home.login()
+            _ = try await engine.restore()
+            _ = try await engine.materialize(item.key(0))
+            account.remove(item.id)
+            account.push()
+            _ = try await engine.restore()
+            home.clock.advance(by: 29 * 86_400)
+            _ = try await engine.restore()
+            #expect(try await engine.trash().count == 1)
+            home.clock.advance(by: 2 * 86_400)
+            _ = try await engine.restore()
+            #expect(try await engine.trash().isEmpty)
+            let record = try #require(item.record(0))
+            #expect(!TrashFolder(try home.accountPlaces).holds(record))
+        }
+    }
+
+    @Test func `what a full store is not even asked for rests as long as what it refused`()
+        async throws
+    {
+        try await withHome(TestAccount()) { home in
+            home.addsFiles = true
+            let engine = try await home.login()
+            let files = try (0..<40).map { try home.file("\($0)", [1, 2, UInt8($0)]) }
+            _ = try await engine.add(files: files)
+            home.server.faults.add(.put("/v1/blobs/"), .problem(507, code: "store-full"))
+            _ = try await engine.push()
+            let next = try #require(try await engine.catalog.nextUpload())
+            #expect(next == home.clock.now + 900)
+            let uploads = try await engine.attachments().map(\.upload)
+            #expect(uploads.allSatisfy { $0 == .refused(.storeFull) } && uploads.count == 40)
+        }
+    }
+
     @Test func `a server that waits for nobody is not asked without a pause`() async throws {
         try await withHome(TestAccount()) { home in
             let engine = try await home.login()

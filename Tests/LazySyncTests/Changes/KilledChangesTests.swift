@@ -108,16 +108,21 @@ import Testing
             await #expect(processExitsWith: .signal(SIGKILL)) { [job = job as Job] in
                 _ = try await Self.engine(job).push()
             }
-            try devices.home.check(mayHaveLeftOvers: true)
-            let engine = try await devices.home.open()
-            try await changes.expectShown(engine)
-            #expect(try await engine.push().isComplete)
-            #expect(try devices.home.packs.isEmpty)
-            try changes.expectServed(devices.home)
-            _ = try await devices.two.restore()
-            #expect(try await Shown(devices.two) == Shown(engine))
-            #expect(try await devices.two.bytes(changes.key) == changes.bytes)
+            try await Self.expectGoesOn(devices, changes)
         }
+    }
+
+    /// The next start shows everything, and its push ends with all of it at the server, once.
+    private static func expectGoesOn(_ devices: TwoDevices, _ changes: Changes) async throws {
+        try devices.home.check(mayHaveLeftOvers: true)
+        let engine = try await devices.home.open()
+        try await changes.expectShown(engine)
+        #expect(try await engine.push().isComplete)
+        #expect(try devices.home.packs.isEmpty)
+        try changes.expectServed(devices.home)
+        _ = try await devices.two.restore()
+        #expect(try await Shown(devices.two) == Shown(engine))
+        #expect(try await devices.two.bytes(changes.key) == changes.bytes)
     }
 
     @Test(arguments: ["swept", "sealed again", "renamed"])
@@ -138,15 +143,7 @@ import Testing
             await #expect(processExitsWith: .signal(SIGKILL)) { [job = job as Job] in
                 _ = try await Self.engine(job).push()
             }
-            try devices.home.check(mayHaveLeftOvers: true)
-            let engine = try await devices.home.open()
-            try await changes.expectShown(engine)
-            #expect(try await engine.push().isComplete)
-            #expect(try devices.home.packs.isEmpty)
-            try changes.expectServed(devices.home)
-            _ = try await devices.two.restore()
-            #expect(try await Shown(devices.two) == Shown(engine))
-            #expect(try await devices.two.bytes(changes.key) == changes.bytes)
+            try await Self.expectGoesOn(devices, changes)
         }
     }
 
